@@ -3,6 +3,7 @@ package dev.roundhouse.engine;
 import dev.roundhouse.engine.hostweights.HostWeightStore;
 import dev.roundhouse.engine.hostweights.HostWeightsTotals;
 import dev.roundhouse.engine.model.CompiledProgram;
+import dev.roundhouse.engine.model.ComposedModel;
 import dev.roundhouse.engine.model.ModelRegistry;
 import dev.roundhouse.engine.model.ModelStatus;
 import dev.roundhouse.engine.model.ProgramModel;
@@ -13,6 +14,7 @@ import dev.roundhouse.engine.observe.InferenceReading;
 import dev.roundhouse.engine.observe.Metric;
 import dev.roundhouse.engine.observe.ModelCounters;
 import dev.roundhouse.engine.observe.ModelTotals;
+import dev.roundhouse.engine.observe.Waiting;
 import java.util.Collection;
 import java.util.Comparator;
 import java.util.EnumMap;
@@ -23,6 +25,7 @@ import java.util.Optional;
 import java.util.SortedMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 
 /** Reports on an engine: models, weights, the dispatch thread. Thread-safe. */
 public final class EngineReports {
@@ -142,10 +145,19 @@ public final class EngineReports {
         totals.waiting(),
         front == ModelCounters.NONE_WAITS ? 0 : Math.max(0, now - front),
         counts,
+        waitsFor(head),
         Optional.ofNullable(serving).map(model -> model.weights().onHost()),
         serving == null
             ? List.of()
             : serving.programs().stream().map(EngineReports::program).toList());
+  }
+
+  private static @Nullable Waiting waitsFor(PublishedVersion head) {
+    ModelStatus status = head.status();
+    if (status.isReady()) {
+      return head.serving() instanceof ComposedModel composed ? composed.waiting() : null;
+    }
+    return new Waiting.NotReady(status.state().name(), status.reason());
   }
 
   private static ModelReport.ProgramReport program(CompiledProgram program) {

@@ -3,9 +3,11 @@ package dev.roundhouse.engine;
 import dev.roundhouse.engine.hostweights.HostWeightsReport;
 import dev.roundhouse.engine.model.ModelStatus;
 import dev.roundhouse.engine.observe.Metric;
+import dev.roundhouse.engine.observe.Waiting;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /**
  * One model at one moment, for operators. Numbers are read one by one while the engine works, so
@@ -14,6 +16,8 @@ import java.util.Optional;
  * @param waiting requests that are accepted and not yet in a batch
  * @param oldestWaitNanos how long the request at the front of the queue has waited; 0 for none
  * @param counts every metric
+ * @param waitsFor what keeps its requests from running that the dispatch thread does not know of:
+ *     its state, or its own code; null for nothing
  * @param onHost how its weights wait on the host; empty unless ready
  * @param programs what it runs; empty unless ready
  */
@@ -22,6 +26,7 @@ public record ModelReport(
     int waiting,
     long oldestWaitNanos,
     Map<Metric, Long> counts,
+    @Nullable Waiting waitsFor,
     Optional<HostWeightsReport> onHost,
     List<ProgramReport> programs) {
 

@@ -111,6 +111,10 @@ class ActuatorTest {
           .isGreaterThanOrEqualTo(program.at("/meanMicros").asDouble());
     }
     assertThat(one.at("/oldestWaitMicros").asDouble()).isPositive();
+    assertThat(one.at("/waiting/reason").asString()).isEqualTo("held");
+    assertThat(one.at("/waiting/words").asString()).startsWith("held for its batch until ");
+    assertThat(get("/actuator/models/broken").at("/waiting/words").asString())
+        .startsWith("requests are refused, as the model is failed: ");
     assertThat(one.at("/programs/1/meanFill").asDouble()).isEqualTo(1);
     assertThat(worker.get("metrics", "/actuator/models/nobody")).startsWith("404");
   }
@@ -204,7 +208,7 @@ class ActuatorTest {
         answer
             .substring(4)
             .replaceAll("(?<=[:\\[,])-?\\d+\\.\\d+(E-?\\d+)?", "\"fraction\"")
-            .replaceAll("\"reason\":\"[^\"]+\"", "\"reason\":\"text\"");
+            .replaceAll("\"(reason|words)\":\"[^\"]+\"", "\"$1\":\"text\"");
     return JSON.readTree(masked).toPrettyString() + "\n";
   }
 

@@ -30,8 +30,7 @@ final class BatchMaker {
     if (slot == null) {
       return null;
     }
-    boolean warms = warmUp.wantsRun() && warmUp.nextStagingBytes() <= slot.staging().byteSize();
-    if (warms && (lanes.isIdle() || !warmedLast)) {
+    if (warmsNext(slot)) {
       warmedLast = true;
       warmUp.begin(slot);
       // While nothing else wants the device, warm-up is not charged.
@@ -44,6 +43,12 @@ final class BatchMaker {
     }
     warmedLast = false;
     return form(slot, now) ? slot : null;
+  }
+
+  /** True when the next batch in this slot is a run that warms a model up. */
+  boolean warmsNext(BatchSlot slot) {
+    boolean warms = warmUp.wantsRun() && warmUp.nextStagingBytes() <= slot.staging().byteSize();
+    return warms && (lanes.isIdle() || !warmedLast);
   }
 
   /** Makes the next batch of requests up in a slot; false when there is none to run. */

@@ -2,11 +2,13 @@ package dev.roundhouse.engine.dispatch;
 
 import dev.roundhouse.engine.lane.Lanes;
 import dev.roundhouse.engine.lane.ModelLane;
+import dev.roundhouse.engine.observe.Waiting;
 import dev.roundhouse.engine.queue.Accounting;
 import dev.roundhouse.engine.queue.QueuedRequest;
 import dev.roundhouse.engine.time.NanoClock;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 
 /**
  * In a cycle: takes requests, chooses a model, runs a batch of it, answers the previous batch. Runs
@@ -33,6 +35,7 @@ public final class DispatchLoop {
   private final WeightMover weights;
   private final ModelLifecycle models;
   private final Pipeline pipeline;
+  private final WhyWaiting why;
 
   DispatchLoop(DispatchContext context, Inbox inbox) {
     this.inbox = inbox;
@@ -47,6 +50,7 @@ public final class DispatchLoop {
             context.residency().isSelfManaged());
     models = new ModelLifecycle(parts, weights);
     pipeline = new Pipeline(context, parts, weights, models);
+    why = new WhyWaiting(parts, pipeline, weights);
   }
 
   /** From now on only this thread may run the loop. */
@@ -97,7 +101,7 @@ public final class DispatchLoop {
         case Command.Pin pin -> weights.pin(lanes.find(pin.model()), pin);
         case Command.BringAhead bring -> weights.bringAhead(lanes.find(bring.model()));
         case Command.Compact compact -> weights.compact(compact);
-        case Command.Describe describe -> describe.state().complete(state());
+        case Command.Describe describe -> describe(describe);
       }
       if (!(next instanceof Command.Describe)) {
         pipeline.next().chooseAnew();
@@ -165,8 +169,18 @@ public final class DispatchLoop {
         || weights.isBusy();
   }
 
+  private void describe(Command.Describe command) {
+    lanes.place(clock.nanoTime());
+    try {
+      command.state().complete(state());
+    } catch (RuntimeException | Error e) {
+      command.state().completeExceptionally(e); // whoever asked goes without; requests do not
+    }
+  }
+
   private DispatchState state() {
     List<DispatchState.LaneState> each = new ArrayList<>();
+    Map<ModelLane, Waiting> waiting = why.all(clock.nanoTime());
     lanes.forEach(
         lane ->
             each.add(
@@ -177,7 +191,8 @@ public final class DispatchLoop {
                     lane.queue().size(),
                     lanes.isHeld(lane),
                     lanes.standing(lane),
-                    weights.stateOf(lane))));
+                    weights.stateOf(lane),
+                    waiting.get(lane))));
     return new DispatchState(
         lanes.discipline(),
         pipeline.runningModel(),

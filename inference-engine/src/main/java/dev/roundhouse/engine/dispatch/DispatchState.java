@@ -1,5 +1,6 @@
 package dev.roundhouse.engine.dispatch;
 
+import dev.roundhouse.engine.observe.Waiting;
 import dev.roundhouse.engine.schedule.Discipline;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -67,6 +68,7 @@ public record DispatchState(
    * @param held true while its batch waits for more requests
    * @param weights where they are
    * @param standing its claim on the device; null when the discipline has none
+   * @param waiting why what waits does not run now; null when nothing waits
    */
   public record LaneState(
       String model,
@@ -75,5 +77,6 @@ public record DispatchState(
       int queued,
       boolean held,
       Discipline.@Nullable Standing standing,
-      WeightsState weights) {}
+      WeightsState weights,
+      @Nullable Waiting waiting) {}
 }

@@ -297,6 +297,22 @@ final class NextBatch {
     return armed;
   }
 
+  /** True when the armed batch is chosen again before it runs. */
+  boolean isChosenAgain() {
+    return armed != null && newsSinceArming;
+  }
+
+  /** True when a run that warms a model up is made up next. */
+  boolean warmsNext() {
+    BatchSlot slot = armed == null ? slots.free() : null;
+    return slot != null && maker.warmsNext(slot);
+  }
+
+  /** True when the next batch cannot be made up, for want of a slot. */
+  boolean isWithoutSlot() {
+    return armed == null && slots.free() == null;
+  }
+
   /** True when a caller has left whose request may be armed. */
   boolean hasCancelled() {
     return cancelled;

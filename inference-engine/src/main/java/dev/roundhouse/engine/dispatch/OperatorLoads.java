@@ -24,11 +24,16 @@ final class OperatorLoads {
   /** The first whose weights are not being loaded yet; null when there is none. */
   @Nullable Asked next() {
     for (Asked each : asked) {
-      if (!each.lane.isLoading() && !each.lane.isResident()) {
+      if (each.waits()) {
         return each;
       }
     }
     return null;
+  }
+
+  /** Lanes whose weights are not being loaded yet, in the order in which they will be. */
+  List<ModelLane> line() {
+    return asked.stream().filter(Asked::waits).map(Asked::lane).toList();
   }
 
   /** A lane's weights are there. */
@@ -58,5 +63,9 @@ final class OperatorLoads {
     asked.clear();
   }
 
-  record Asked(ModelLane lane, CompletableFuture<Void> done, long sinceNanos) {}
+  record Asked(ModelLane lane, CompletableFuture<Void> done, long sinceNanos) {
+    private boolean waits() {
+      return !lane.isLoading() && !lane.isResident();
+    }
+  }
 }

@@ -9,6 +9,7 @@ import dev.roundhouse.engine.model.ProgramModel;
 import dev.roundhouse.engine.observe.Ledger;
 import dev.roundhouse.engine.observe.Metric;
 import dev.roundhouse.engine.observe.ModelCounters;
+import dev.roundhouse.engine.observe.Waiting;
 import dev.roundhouse.engine.queue.Accounting;
 import dev.roundhouse.engine.thread.OwnerThread;
 import dev.roundhouse.engine.time.NanoClock;
@@ -288,6 +289,18 @@ final class Pipeline {
   /** The model that runs; null when none does. */
   @Nullable String runningModel() {
     return modelOf(running.slot());
+  }
+
+  /** What is on the device; null when it is free. */
+  Waiting.@Nullable Busy busy(long nowNanos) {
+    BatchSlot run = running.slot();
+    return run == null
+        ? null
+        : new Waiting.Busy(
+            run.lane().model().name(),
+            run.isWarmUp(),
+            run.expectedNanos(),
+            run.startedNanos() + run.expectedNanos() - nowNanos);
   }
 
   /** The model whose batch runs next; null when none has been made up. */

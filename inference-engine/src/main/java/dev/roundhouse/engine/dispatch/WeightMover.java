@@ -10,6 +10,7 @@ import dev.roundhouse.engine.lane.QueueDrops;
 import dev.roundhouse.engine.model.ProgramModel;
 import dev.roundhouse.engine.observe.Ledger;
 import dev.roundhouse.engine.observe.Metric;
+import dev.roundhouse.engine.observe.Waiting;
 import dev.roundhouse.engine.request.Outcome;
 import dev.roundhouse.engine.residency.WeightCache;
 import dev.roundhouse.engine.residency.WeightLoad;
@@ -17,7 +18,9 @@ import dev.roundhouse.engine.thread.OwnerThread;
 import dev.roundhouse.engine.time.NanoClock;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -60,6 +63,9 @@ final class WeightMover {
 
   private boolean warmedLast;
 
+  /** For whose weights there was no room when somebody last looked. */
+  private final List<ModelLane> withoutRoom = new ArrayList<>(MOST);
+
   WeightMover(DispatchParts parts, Uploads uploads, boolean selfManaged) {
     this.uploads = uploads;
     this.selfManaged = selfManaged;
@@ -93,6 +99,7 @@ final class WeightMover {
     }
     if (cache.hasAbsent() && (news || work > 0)) {
       long now = clock.nanoTime();
+      withoutRoom.clear();
       while (begun.size() < MOST && beginNext(now)) {
         work++;
       }
@@ -144,8 +151,7 @@ final class WeightMover {
 
   private boolean beginAhead(long now) {
     for (ModelLane next = ahead.peek(); next != null; next = ahead.peek()) {
-      boolean wants = next.weights().isHeld() && !next.isResident() && !next.isLoading();
-      if (wants && begin(next, now, now)) {
+      if (isWantedAhead(next) && begin(next, now, now)) {
         return true;
       }
       ahead.remove(); // who needs it after all asks again, by its call
@@ -153,12 +159,18 @@ final class WeightMover {
     return false;
   }
 
+  private static boolean isWantedAhead(ModelLane lane) {
+    return lane.weights().isHeld() && !lane.isResident() && !lane.isLoading();
+  }
+
   private boolean beginForWarmUp(long now) {
+    ModelLane next = warmUpToLoad();
+    return next != null && begin(next, warmUp.nextSinceNanos(), now);
+  }
+
+  private @Nullable ModelLane warmUpToLoad() {
     ModelLane next = warmUp.next();
-    return next != null
-        && !next.isResident()
-        && !next.isLoading()
-        && begin(next, warmUp.nextSinceNanos(), now);
+    return next == null || next.isResident() || next.isLoading() ? null : next;
   }
 
   private boolean beginForRequests(long now) {
@@ -202,6 +214,7 @@ final class WeightMover {
     List<WeightCache.Left> left =
         cache.makeRoom(next.modelIndex(), sinceNanos, now, evictions::isInUse);
     if (left == null) {
+      withoutRoom.add(next);
       return false;
     }
     evictions.evict(left, now);
@@ -400,6 +413,7 @@ final class WeightMover {
   CompletableFuture<Void> release(ModelLane of) {
     assert owner.isHere();
     ahead.remove(of);
+    withoutRoom.remove(of);
     return evictions.release(of);
   }
 
@@ -432,6 +446,51 @@ final class WeightMover {
         cache.nextUseNanos(of.modelIndex(), now));
   }
 
+  /**
+   * Whose weights come in which order, those on their way first; as {@link #beginNext} goes about
+   * it.
+   */
+  List<OnLink> line() {
+    assert owner.isHere();
+    List<OnLink> line = new ArrayList<>();
+    long nanos = 0;
+    boolean stuck = false;
+    for (Begun each : begun) {
+      nanos += each.leftNanos();
+      ModelLane lane = lanes.get(each.load.modelIndex());
+      line.add(new OnLink(lane, true, each.load.left(), false, nanos));
+    }
+    Set<ModelLane> waiting = new LinkedHashSet<>(asked.line());
+    ahead.stream().filter(WeightMover::isWantedAhead).forEach(waiting::add);
+    List<ModelLane> forRequests = selfManaged ? lanes.lineToLoad() : List.of();
+    if (warmedLast && !forRequests.isEmpty()) {
+      waiting.add(forRequests.getFirst());
+    }
+    ModelLane warming = warmUpToLoad();
+    if (warming != null) {
+      waiting.add(warming);
+    }
+    waiting.addAll(forRequests);
+    for (ModelLane each : waiting) {
+      boolean noRoom = withoutRoom.contains(each);
+      stuck |= noRoom;
+      nanos += cache.expectedNanos(each.weights());
+      long left = each.weights().byteSize();
+      line.add(new OnLink(each, false, left, noRoom, stuck ? Waiting.UNKNOWN : nanos));
+    }
+    return line;
+  }
+
+  /**
+   * A place in the order in which weights come.
+   *
+   * @param begun whether they are on their way
+   * @param leftBytes that are not there yet
+   * @param noRoom whether there was none for them when last looked for
+   * @param inNanos until they are there
+   */
+  record OnLink(ModelLane lane, boolean begun, long leftBytes, boolean noRoom, long inNanos) {}
+
   /** True when {@link #turn} would see a load end. */
   boolean hasEnded() {
     return uploads.hasEnded();
@@ -459,5 +518,10 @@ final class WeightMover {
   /**
    * @param tries this one included
    */
-  private record Begun(WeightLoad load, long expectedNanos, int tries) {}
+  private record Begun(WeightLoad load, long expectedNanos, int tries) {
+    long leftNanos() {
+      long bytes = load.weights().byteSize();
+      return bytes == 0 ? 0 : Math.round((double) expectedNanos * load.left() / bytes);
+    }
+  }
 }

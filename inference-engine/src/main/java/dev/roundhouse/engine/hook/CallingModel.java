@@ -6,12 +6,15 @@ import dev.roundhouse.engine.model.ComposedModel;
 import dev.roundhouse.engine.model.ComposedRun;
 import dev.roundhouse.engine.model.ModelContract;
 import dev.roundhouse.engine.model.ProgramModel;
+import dev.roundhouse.engine.observe.Waiting;
 import dev.roundhouse.hooks.MetaModel;
 import dev.roundhouse.hooks.ModelContext;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.Semaphore;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BiConsumer;
+import org.jspecify.annotations.Nullable;
 
 /** A meta: a version whose code answers by calling other models. */
 final class CallingModel extends CodedModel {
@@ -20,6 +23,11 @@ final class CallingModel extends CodedModel {
   private final Semaphore gate;
   private final ScratchLine scratchLine;
   private final CalledModels called;
+  private final int gateWidth;
+
+  /** Its runs that wait at the gate. */
+  private final AtomicInteger atGate = new AtomicInteger();
+
   private volatile Set<String> lastCalled = Set.of();
 
   /**
@@ -44,6 +52,7 @@ final class CallingModel extends CodedModel {
     this.meta = meta;
     this.fingerprint = fingerprint;
     gate = server.gate();
+    gateWidth = server.options().metaConcurrency();
     scratchLine = server.scratchLine();
     called = server.called();
   }
@@ -80,6 +89,22 @@ final class CallingModel extends CodedModel {
 
   Semaphore gate() {
     return gate;
+  }
+
+  /** A run of it begins to wait at the gate. */
+  void beginWaitAtGate() {
+    atGate.incrementAndGet();
+  }
+
+  /** A run of it has been let through, or has given up. */
+  void endWaitAtGate() {
+    atGate.decrementAndGet();
+  }
+
+  @Override
+  public @Nullable Waiting waiting() {
+    int runs = atGate.get();
+    return runs > 0 ? new Waiting.AtGate(runs, gateWidth) : super.waiting();
   }
 
   ScratchLine scratchLine() {

@@ -212,11 +212,13 @@ final class CallingRun extends CodedRun implements Calls {
     }
     boolean entered;
     watched().beginWait();
+    model.beginWaitAtGate();
     try {
       entered = waitAtGate(run.request().deadlineNanos());
     } catch (InterruptedException e) {
       throw interrupted(modelName());
     } finally {
+      model.endWaitAtGate();
       watched().endWait();
     }
     if (!entered) {

@@ -3,6 +3,7 @@ package dev.roundhouse.engine.hook;
 import dev.roundhouse.bundle.model.ModelSpec;
 import dev.roundhouse.engine.model.ComposedModel;
 import dev.roundhouse.engine.observe.LogThrottle;
+import dev.roundhouse.engine.observe.Waiting;
 import dev.roundhouse.engine.request.Status;
 import dev.roundhouse.hooks.ModelContext;
 import java.util.List;
@@ -57,6 +58,11 @@ abstract class CodedModel extends ComposedModel {
   @Override
   protected final void execute(Runnable piece, boolean begun, Executor application) {
     threads.execute(piece, begun);
+  }
+
+  @Override
+  public @Nullable Waiting waiting() {
+    return threads.waiting();
   }
 
   @Override

@@ -1,5 +1,6 @@
 package dev.roundhouse.engine.hook;
 
+import dev.roundhouse.engine.observe.Waiting;
 import dev.roundhouse.engine.request.Status;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -159,6 +160,19 @@ final class HookThreads {
       begun.clear();
       fresh.clear();
       return waiting;
+    }
+
+    /** What its pieces wait for; null when none does. */
+    @Nullable Waiting waiting() {
+      lock.lock();
+      try {
+        return hasWaiting()
+            ? new Waiting.ForHookThread(
+                begun.size() + fresh.size(), running, perModel, workers + stuck.size(), limit)
+            : null;
+      } finally {
+        lock.unlock();
+      }
     }
 
     private boolean hasWaiting() {

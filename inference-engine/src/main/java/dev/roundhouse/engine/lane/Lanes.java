@@ -12,6 +12,9 @@ import dev.roundhouse.engine.schedule.ReadyHeap;
 import dev.roundhouse.engine.thread.OwnerThread;
 import java.util.ArrayDeque;
 import java.util.Arrays;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -242,18 +245,69 @@ public final class Lanes {
     return held.contains(lane.modelIndex());
   }
 
-  /** The lane to run next, whose queue is not empty; null when none may run now. */
-  public @Nullable ModelLane next(long nowNanos) {
+  /** Until when the lane's batch is held, if it {@linkplain #isHeld is}. */
+  public long heldUntilNanos(ModelLane lane) {
+    return held.key(lane.modelIndex());
+  }
+
+  /** Finds the place of every lane whose queue has changed, and of held ones that are due. */
+  public void place(long nowNanos) {
     assert owner.isHere();
     settleDirty(nowNanos);
     while (held.firstKey() <= nowNanos) {
       release(held.first());
     }
+  }
+
+  /** The lane to run next, whose queue is not empty; null when none may run now. */
+  public @Nullable ModelLane next(long nowNanos) {
+    place(nowNanos);
     ModelLane ahead = nextCommitted();
     if (ahead != null) {
       return ahead;
     }
     return discipline.isEmpty() ? null : get(discipline.choose());
+  }
+
+  /**
+   * The lanes that could run, in the order in which they would be chosen now, {@link #next} first;
+   * after {@link #place}.
+   */
+  public Line line() {
+    assert owner.isHere();
+    Set<ModelLane> order = new LinkedHashSet<>();
+    committed.stream()
+        .filter(Lanes::hasRowsLeft)
+        .forEach(call -> order.add(get(call.modelIndex())));
+    int ahead = order.size();
+    for (int slot : discipline.order()) {
+      order.add(get(slot));
+    }
+    return new Line(List.copyOf(order), ahead, discipline.criterion());
+  }
+
+  /**
+   * Lanes in order.
+   *
+   * @param ahead how many go first because metas wait for them
+   * @param criterion of the others' order
+   */
+  public record Line(List<ModelLane> lanes, int ahead, String criterion) {}
+
+  /** As {@link #line}, of the lanes whose weights nobody brings yet: {@link #nextToLoad} first. */
+  public List<ModelLane> lineToLoad() {
+    assert owner.isHere();
+    Set<ModelLane> order = new LinkedHashSet<>();
+    for (QueuedRequest call : committedToLoad) {
+      ModelLane lane = call.isDone() ? null : get(call.modelIndex());
+      if (lane != null && !lane.isLoading()) {
+        order.add(lane);
+      }
+    }
+    for (int slot : toLoad.order()) {
+      order.add(get(slot));
+    }
+    return List.copyOf(order);
   }
 
   private void settleDirty(long nowNanos) {
@@ -326,12 +380,16 @@ public final class Lanes {
   /** The lane of the first call that runs ahead: until the last of its rows has been taken. */
   private @Nullable ModelLane nextCommitted() {
     for (QueuedRequest call = committed.peek(); call != null; call = committed.peek()) {
-      if (!call.isDone() && call.rowsTaken() < call.rows()) {
+      if (hasRowsLeft(call)) {
         return get(call.modelIndex());
       }
       committed.remove();
     }
     return null;
+  }
+
+  private static boolean hasRowsLeft(QueuedRequest call) {
+    return !call.isDone() && call.rowsTaken() < call.rows();
   }
 
   /** Finds a lane's place again after its queue has changed. */

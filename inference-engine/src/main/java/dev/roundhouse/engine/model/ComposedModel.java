@@ -2,6 +2,7 @@ package dev.roundhouse.engine.model;
 
 import dev.roundhouse.bundle.model.ModelSpec;
 import dev.roundhouse.engine.observe.ModelCounters;
+import dev.roundhouse.engine.observe.Waiting;
 import dev.roundhouse.engine.queue.QueueRules;
 import java.util.List;
 import java.util.concurrent.Executor;
@@ -53,6 +54,11 @@ public abstract non-sealed class ComposedModel implements Servable {
    */
   boolean runsWhereItIsCalled() {
     return false;
+  }
+
+  /** What its runs wait for, before their calls do; null when none waits. Any thread. */
+  public @Nullable Waiting waiting() {
+    return null;
   }
 
   /**

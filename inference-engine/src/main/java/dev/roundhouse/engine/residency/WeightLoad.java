@@ -27,7 +27,10 @@ public final class WeightLoad {
   private int begun;
   private @Nullable PartedUpload parted;
   private long partOffset;
-  private long handedOver;
+
+  /** Written by the uploader, read by any thread. */
+  private volatile long handedOver;
+
   private boolean uploaded;
   private long beganNanos;
   private long endedNanos;
@@ -76,8 +79,8 @@ public final class WeightLoad {
     beganNanos = nowNanos;
   }
 
-  /** Bytes that have not been handed over to the device. */
-  long left() {
+  /** Bytes that have not been handed over to the device. Any thread may ask. */
+  public long left() {
     return weights.byteSize() - handedOver;
   }
 
@@ -136,7 +139,7 @@ public final class WeightLoad {
   }
 
   private Upload handedOver(Arrival arrival, long bytes) {
-    handedOver += bytes;
+    handedOver = handedOver + bytes;
     uploaded = parted == null && begun == buffers.length;
     return new Upload(this, arrival, bytes, uploaded);
   }

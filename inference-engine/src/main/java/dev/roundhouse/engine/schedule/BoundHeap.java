@@ -54,6 +54,15 @@ final class BoundHeap extends SlotHeap {
     return bestSlot;
   }
 
+  /** The models by their exact score, that of {@link #best} first. */
+  int[] order(IntToDoubleFunction exact) {
+    double[] scores = new double[bounds.length];
+    for (int position = 0; position < size(); position++) {
+      scores[at(position)] = exact.applyAsDouble(at(position));
+    }
+    return order((a, b) -> before(scores[a], a, scores[b], b));
+  }
+
   /** Below a node bounds only fall, so a node that cannot win ends its branch. */
   private void search(int position, IntToDoubleFunction exact) {
     if (position >= size()) {

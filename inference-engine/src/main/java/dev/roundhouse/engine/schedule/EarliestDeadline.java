@@ -11,6 +11,11 @@ public final class EarliestDeadline extends KeyedDiscipline {
     return "edf";
   }
 
+  @Override
+  public String criterion() {
+    return "deadline";
+  }
+
   /** A later request may have the earlier deadline. */
   @Override
   public boolean watchesQueues() {

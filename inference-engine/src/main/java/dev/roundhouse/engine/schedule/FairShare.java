@@ -99,6 +99,13 @@ public final class FairShare extends TagDiscipline {
     return heap.best(slot -> score(slot, level, readyWeight.value()));
   }
 
+  @Override
+  public int[] order() {
+    placeCharged();
+    double level = level();
+    return heap.order(slot -> score(slot, level, readyWeight.value()));
+  }
+
   /**
    * The share is among the models ready now, including this one; the deficit is that share minus
    * its part of recent use. For an idle model, both are what they would be if it became ready.

@@ -9,6 +9,11 @@ public final class Fifo extends KeyedDiscipline {
   }
 
   @Override
+  public String criterion() {
+    return "arrival";
+  }
+
+  @Override
   long key(Front front) {
     return front.arrivalNanos();
   }

@@ -61,6 +61,16 @@ public abstract class ForwardingDiscipline implements Discipline {
   }
 
   @Override
+  public int[] order() {
+    return discipline.order();
+  }
+
+  @Override
+  public String criterion() {
+    return discipline.criterion();
+  }
+
+  @Override
   public void charge(int slot, long expectedNanos, long nowNanos) {
     discipline.charge(slot, expectedNanos, nowNanos);
   }

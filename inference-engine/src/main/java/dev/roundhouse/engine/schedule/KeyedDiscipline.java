@@ -46,6 +46,11 @@ abstract class KeyedDiscipline implements Discipline {
   }
 
   @Override
+  public final int[] order() {
+    return heap.order();
+  }
+
+  @Override
   public final void charge(int slot, long expectedNanos, long nowNanos) {
     // Costs do not matter here.
   }

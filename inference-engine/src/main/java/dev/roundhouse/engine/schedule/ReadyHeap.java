@@ -23,6 +23,11 @@ public final class ReadyHeap extends SlotHeap {
     return isEmpty() ? Long.MAX_VALUE : keys[first()];
   }
 
+  /** The first key of a slot that is in the heap. */
+  public long key(int slot) {
+    return keys[slot];
+  }
+
   /** Changes the first key of a slot that is in the heap. */
   void rekey(int slot, long key) {
     keys[slot] = key;

@@ -56,6 +56,27 @@ public abstract sealed class SlotHeap permits ReadyHeap, BoundHeap {
     return heap[position];
   }
 
+  /** All slots in order, {@link #first} first. */
+  final int[] order() {
+    return order(this::before);
+  }
+
+  /** All slots in another order. */
+  final int[] order(Order other) {
+    Integer[] slots = new Integer[size];
+    for (int position = 0; position < size; position++) {
+      slots[position] = heap[position];
+    }
+    Arrays.sort(slots, (a, b) -> other.before(a, b) ? -1 : other.before(b, a) ? 1 : 0);
+    return Arrays.stream(slots).mapToInt(Integer::intValue).toArray();
+  }
+
+  /** A strict order of slots. */
+  @FunctionalInterface
+  interface Order {
+    boolean before(int a, int b);
+  }
+
   /** Removes a slot; no effect when absent. */
   public final void remove(int slot) {
     if (!contains(slot)) {

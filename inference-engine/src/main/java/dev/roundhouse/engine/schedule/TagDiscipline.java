@@ -59,6 +59,11 @@ abstract sealed class TagDiscipline implements Discipline permits VirtualTime, F
     placeMoved();
   }
 
+  @Override
+  public final String criterion() {
+    return "share";
+  }
+
   /** Must be called before the order of ready models, or a sum over them, is read. */
   final void placeCharged() {
     int slot = unplaced;

@@ -45,6 +45,12 @@ public final class VirtualTime extends TagDiscipline {
     return heap.first();
   }
 
+  @Override
+  public int[] order() {
+    placeCharged();
+    return heap.order();
+  }
+
   /** The deficit is in seconds of device time; 0 for an idle model. */
   @Override
   public Standing standing(int slot) {

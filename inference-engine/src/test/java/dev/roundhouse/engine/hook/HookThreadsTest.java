@@ -54,6 +54,30 @@ class HookThreadsTest {
   }
 
   @Test
+  void shouldSayWhatPiecesWaitFor() {
+    assertThat(a.waiting()).isNull();
+    execute(a, "a0", false);
+    execute(a, "a1", false);
+    assertThat(a.waiting()).as("both run").isNull();
+    execute(a, "a2", false);
+    assertThat(Objects.requireNonNull(a.waiting()).words())
+        .isEqualTo("1 request waits for its code: 2 run it, as many as may of one model");
+    runThreads();
+    assertThat(a.waiting()).isNull();
+
+    HookThreads few = new HookThreads(threads::add, 2, 2, 3);
+    HookThreads.Share c = few.share("c");
+    execute(c, "c0", false);
+    execute(c, "c1", false);
+    HookThreads.Share d = few.share("d");
+    execute(d, "d0", false);
+    execute(d, "d1", false);
+    assertThat(Objects.requireNonNull(d.waiting()).words())
+        .isEqualTo("2 requests wait for its code: 2 of the 2 threads for models' code are busy");
+    runThreads();
+  }
+
+  @Test
   void shouldTakeTurnsWhereAllThreadsAreInUse() {
     free = 1;
     execute(a, "a0", false);

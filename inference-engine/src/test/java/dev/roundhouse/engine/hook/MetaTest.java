@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.roundhouse.engine.EngineOptions;
 import dev.roundhouse.engine.model.ModelState;
 import dev.roundhouse.engine.model.ModelStatus;
+import dev.roundhouse.engine.observe.Waiting;
 import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.request.InputTensor;
 import dev.roundhouse.engine.request.Outcome;
@@ -22,9 +23,11 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -151,6 +154,10 @@ class MetaTest {
     assertAnswered(submit("free", "r"), 1f, 2f);
     assertThat(engine.executions()).isEqualTo(runs);
     assertThat(second).isNotDone();
+    LiveEngine.await("the second is at the gate", () -> waitsFor("m") instanceof Waiting.AtGate);
+    assertThat(Objects.requireNonNull(waitsFor("m")).words())
+        .isEqualTo("1 run waits at the gate of metas: 1 of any model make calls at once");
+    assertThat(waitsFor("free")).isNull();
     System.setProperty(GO, "true");
     assertAnswered(first, 2f, 4f);
     assertAnswered(second, 2f, 4f);
@@ -398,6 +405,10 @@ class MetaTest {
 
   private static InputTensor row() {
     return Floats.input("x", new long[] {1, 2}, 1, 2);
+  }
+
+  private @Nullable Waiting waitsFor(String model) {
+    return engine.engine().reports().details(model).orElseThrow().waitsFor();
   }
 
   private ModelState state(String model) {

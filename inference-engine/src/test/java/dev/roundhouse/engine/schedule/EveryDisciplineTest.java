@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.roundhouse.engine.schedule.Discipline.Front;
 import dev.roundhouse.engine.schedule.Discipline.Standing;
 import java.util.Objects;
+import java.util.Random;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -72,6 +73,55 @@ class EveryDisciplineTest {
     assertThat(discipline.choose()).isEqualTo(1 - first);
     discipline.correct(first, MILLIS, 0, 0);
     assertThat(discipline.choose()).as("it was not run after all").isEqualTo(first);
+  }
+
+  @ParameterizedTest
+  @MethodSource("all")
+  void shouldTellTheOrderInWhichModelsWouldBeChosenOneByOne(Discipline discipline) {
+    Random random = new Random(17);
+    for (int slot = 0; slot < 40; slot++) {
+      discipline.register(slot, 1 + random.nextInt(5));
+    }
+    assertThat(discipline.order()).isEmpty();
+    for (int round = 0; round < 500; round++) {
+      int slot = random.nextInt(40);
+      if (random.nextInt(3) == 0) {
+        discipline.notReady(slot);
+      } else {
+        long arrival = random.nextInt(1000);
+        discipline.ready(
+            slot,
+            new Front(arrival, arrival + random.nextInt(100), 1 + random.nextInt(50) * MILLIS));
+      }
+      if (discipline.isEmpty()) {
+        continue;
+      }
+      int[] order = discipline.order();
+      int chosen = discipline.choose();
+      assertThat(order[0]).as("round %d", round).isEqualTo(chosen);
+      assertThat(order).doesNotHaveDuplicates();
+      assertThat(discipline.order()).as("asking changes nothing").isEqualTo(order);
+      discipline.charge(chosen, MILLIS * random.nextInt(9), round * MILLIS);
+    }
+  }
+
+  @ParameterizedTest
+  @MethodSource("all")
+  void shouldOrderEveryReadyModel(Discipline discipline) {
+    for (int slot = 0; slot < 9; slot++) {
+      discipline.register(slot, 1 + slot % 2);
+      discipline.ready(slot, front(100 - slot));
+    }
+    int[] order = discipline.order();
+    for (int place = 0; place < order.length; place++) {
+      int chosen = discipline.choose();
+      if (place == 0) {
+        assertThat(order[place]).isEqualTo(chosen);
+      }
+      discipline.notReady(order[place]);
+    }
+    assertThat(discipline.isEmpty()).isTrue();
+    assertThat(discipline.criterion()).isIn("share", "deadline", "arrival");
   }
 
   @Test

@@ -192,9 +192,14 @@ public final class TestEngine {
   /** Turns the loop, letting executions end, until nothing is left. */
   public void run() {
     while (stepped.hasWork()) {
-      if (stepped.step() == 0 && !stepped.awaitDevice()) {
-        clock.sleepUntil(stepped.nextMomentNanos());
-      }
+      stepOrWait();
+    }
+  }
+
+  /** One turn of the loop, or time passes until there is something to do. */
+  public void stepOrWait() {
+    if (stepped.step() == 0 && !stepped.awaitDevice()) {
+      clock.sleepUntil(stepped.nextMomentNanos());
     }
   }
 
