@@ -53,6 +53,7 @@ final class AnswerReader {
         response.getId(),
         Collections.unmodifiableMap(outputs),
         ServerTimings.of(response.getParametersMap()).orElse(null),
+        Receipt.of(response.getParametersMap()).orElse(null),
         !response.containsParameters(Parameters.FINAL)
             || response.getParametersOrThrow(Parameters.FINAL).getBoolParam(),
         stats);

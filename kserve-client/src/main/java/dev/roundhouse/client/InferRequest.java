@@ -101,7 +101,8 @@ public final class InferRequest {
             "binary_data_output",
             "headers",
             Parameters.BUDGET,
-            Parameters.TIMINGS);
+            Parameters.TIMINGS,
+            Parameters.RECEIPT);
 
     private final String model;
     private String version = "";
@@ -205,6 +206,11 @@ public final class InferRequest {
       set("sequence_id", name);
       set("sequence_start", Parameters.of(start));
       return set("sequence_end", Parameters.of(end));
+    }
+
+    /** Requests a receipt; servers other than Roundhouse send none. */
+    public Builder receipt() {
+      return set(Parameters.RECEIPT, Parameters.of(true));
     }
 
     /** Requests the server's timings; servers other than Roundhouse send none. */

@@ -12,6 +12,7 @@ public final class InferResult {
   private final String id;
   private final Map<String, Tensor> outputs;
   private final @Nullable ServerTimings timings;
+  private final @Nullable Receipt receipt;
   private final boolean last;
   private final @Nullable CallStats stats;
 
@@ -21,6 +22,7 @@ public final class InferResult {
       String id,
       Map<String, Tensor> outputs,
       @Nullable ServerTimings timings,
+      @Nullable Receipt receipt,
       boolean last,
       @Nullable CallStats stats) {
     this.model = model;
@@ -28,6 +30,7 @@ public final class InferResult {
     this.id = id;
     this.outputs = outputs;
     this.timings = timings;
+    this.receipt = receipt;
     this.last = last;
     this.stats = stats;
   }
@@ -68,6 +71,11 @@ public final class InferResult {
   /** Timings from the server, when requested and sent. */
   public Optional<ServerTimings> timings() {
     return Optional.ofNullable(timings);
+  }
+
+  /** How the server came to the answer, when requested and sent. */
+  public Optional<Receipt> receipt() {
+    return Optional.ofNullable(receipt);
   }
 
   /**

@@ -11,6 +11,9 @@ final class Parameters {
   /** Asks for the times below. */
   static final String TIMINGS = "roundhouse_timings";
 
+  /** Asks for a {@link Receipt}. */
+  static final String RECEIPT = "roundhouse_receipt";
+
   static final String CLASSES = "classification";
   static final String REGION = "shared_memory_region";
   static final String REGION_OFFSET = "shared_memory_offset";

@@ -53,6 +53,7 @@ import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -420,7 +421,41 @@ class FakeServer extends GRPCInferenceServiceGrpc.GRPCInferenceServiceImplBase
       response.putParameters(
           "roundhouse_batch_rows", InferParameter.newBuilder().setInt64Param(3).build());
     }
+    if (request.containsParameters("roundhouse_receipt")) {
+      receipt().forEach(response::putParameters);
+    }
     return response.build();
+  }
+
+  private static Map<String, InferParameter> receipt() {
+    Map<String, InferParameter> told = new HashMap<>();
+    Map.of(
+            "total_ns", 5000L,
+            "load_ns", 700L,
+            "padding_positions", 12L,
+            "ahead_1_runs", 3L,
+            "ahead_1_compute_ns", 900L,
+            "call_count", 40L,
+            "call_1_queue_ns", 11L)
+        .forEach(
+            (name, value) ->
+                told.put(
+                    "roundhouse_receipt_" + name,
+                    InferParameter.newBuilder().setInt64Param(value).build()));
+    Map.of(
+            "worker", "host/7",
+            "ahead_1_model", "b",
+            "ahead_2_model", "c",
+            "call_1_model", "d",
+            "call_1_end", "COMPLETED")
+        .forEach(
+            (name, value) ->
+                told.put(
+                    "roundhouse_receipt_" + name,
+                    InferParameter.newBuilder().setStringParam(value).build()));
+    told.put(
+        "roundhouse_receipt_weights_came", InferParameter.newBuilder().setBoolParam(true).build());
+    return told;
   }
 
   /** Adds an output in the message. */

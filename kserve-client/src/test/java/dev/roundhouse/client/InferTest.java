@@ -176,6 +176,30 @@ class InferTest {
   }
 
   @Test
+  void shouldReadAReceipt() {
+    assertThat(client.infer(doubling(1).build()).receipt()).isEmpty();
+    Receipt receipt = client.infer(doubling(1).receipt().build()).receipt().orElseThrow();
+    assertThat(receipt.total()).isEqualTo(Duration.ofNanos(5000));
+    assertThat(receipt.load()).isEqualTo(Duration.ofNanos(700));
+    assertThat(receipt.weightsCame()).isTrue();
+    assertThat(receipt.paddingPositions()).isEqualTo(12);
+    assertThat(receipt.worker()).isEqualTo("host/7");
+    assertThat(receipt.ahead())
+        .containsExactly(
+            new Receipt.Ahead("b", 3, Duration.ofNanos(900)),
+            new Receipt.Ahead("c", 0, Duration.ZERO));
+    assertThat(receipt.callCount()).isEqualTo(40);
+    assertThat(receipt.calls())
+        .singleElement()
+        .satisfies(
+            call -> {
+              assertThat(call.model()).isEqualTo("d");
+              assertThat(call.end()).isEqualTo("COMPLETED");
+              assertThat(call.queue()).isEqualTo(Duration.ofNanos(11));
+            });
+  }
+
+  @Test
   void shouldTellTheServersWords() {
     KServeException failure =
         catchThrowableOfType(

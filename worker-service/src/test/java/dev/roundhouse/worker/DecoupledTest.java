@@ -141,6 +141,29 @@ class DecoupledTest {
   }
 
   @Test
+  void shouldGiveAReceiptAtTheEnd() throws Exception {
+    try (Stream stream = new Stream()) {
+      stream.send(request("parts", "a", 2, "end", "roundhouse_receipt"));
+      stream.requests.onCompleted();
+      List<ModelInferResponse> parts = List.of(stream.next(), stream.next(), stream.next());
+      assertThat(parts).extracting(DecoupledTest::shown).containsExactly("0", "1", "final");
+      assertThat(parts.get(0).containsParameters("roundhouse_receipt_total_ns")).isFalse();
+      ModelInferResponse last = parts.get(2);
+      assertThat(last.getParametersOrThrow("roundhouse_receipt_call_count").getInt64Param())
+          .as("of its own programs")
+          .isOne();
+      assertThat(last.getParametersOrThrow("roundhouse_receipt_call_1_model").getStringParam())
+          .isEqualTo("parts");
+    }
+    String[] events =
+        post("parts/generate_stream", "{\"x\":[1,2],\"parts\":1,\"roundhouse_receipt\":true}", 200)
+            .split("\n\n");
+    assertThat(events).hasSize(2);
+    assertThat(events[0]).doesNotContain("roundhouse_receipt_total_ns");
+    assertThat(events[1]).contains("\"roundhouse_receipt_total_ns\":").doesNotContain("\"y\"");
+  }
+
+  @Test
   void shouldTellInBandWhatFailsBehindParts() throws Exception {
     try (Stream stream = new Stream()) {
       stream.send(request("parts", "a", 1, "fail"));

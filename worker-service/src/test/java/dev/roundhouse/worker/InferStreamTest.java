@@ -130,6 +130,28 @@ class InferStreamTest {
         .isEmpty();
   }
 
+  @Test
+  void shouldGiveAReceiptWhenAsked() throws Exception {
+    InferParameter yes = InferParameter.newBuilder().setBoolParam(true).build();
+    ModelInferRequest asks =
+        WorkerTest.request("double", 3, 1, 2, 3, 4, 5, 6).toBuilder()
+            .putParameters("roundhouse_receipt", yes)
+            .build();
+    Stream stream = new Stream(stub());
+    stream.send(asks);
+    stream.requests.onCompleted();
+    for (ModelInferResponse response :
+        List.of(worker.stub().modelInfer(asks), stream.next().getInferResponse())) {
+      assertThat(number(response, "roundhouse_receipt_batch_rows")).isEqualTo(3);
+      assertThat(number(response, "roundhouse_receipt_padding_rows")).isEqualTo(1);
+      assertThat(number(response, "roundhouse_receipt_total_ns"))
+          .isGreaterThanOrEqualTo(number(response, "roundhouse_receipt_compute_ns"));
+      assertThat(response.getParametersOrThrow("roundhouse_receipt_worker").getStringParam())
+          .endsWith("/" + ProcessHandle.current().pid());
+    }
+    assertThat(stream.status()).isEqualTo(Status.Code.OK);
+  }
+
   private static long number(ModelInferResponse response, String parameter) {
     return response.getParametersOrThrow(parameter).getInt64Param();
   }

@@ -17,6 +17,7 @@ import dev.roundhouse.client.KServeClientBuilder;
 import dev.roundhouse.client.KServeException;
 import dev.roundhouse.client.ModelShape;
 import dev.roundhouse.client.ModelState;
+import dev.roundhouse.client.Receipt;
 import dev.roundhouse.client.ServerTimings;
 import dev.roundhouse.client.SharedMemory;
 import dev.roundhouse.client.StreamAnswer;
@@ -122,6 +123,21 @@ class JavaClientTest {
       assertThat(timings.total())
           .isGreaterThanOrEqualTo(timings.queue().plus(timings.computeInfer()));
       assertThat(timings.batchRows()).isEqualTo(1);
+    }
+  }
+
+  @Test
+  void shouldReadAReceipt() {
+    try (KServeClient client = client().build()) {
+      InferResult result = client.infer(pair(1, -3).receipt().build());
+      Receipt receipt = result.receipt().orElseThrow();
+      assertThat(receipt.total()).isPositive().isLessThan(result.stats().orElseThrow().total());
+      assertThat(receipt.total()).isGreaterThanOrEqualTo(receipt.queue().plus(receipt.compute()));
+      assertThat(receipt.batchRows()).isEqualTo(1);
+      assertThat(receipt.version()).isEqualTo(result.version());
+      assertThat(receipt.device()).startsWith("simulated:0 ");
+      assertThat(receipt.calls()).isEmpty();
+      assertThat(client.infer(pair(1, -3).build()).receipt()).isEmpty();
     }
   }
 

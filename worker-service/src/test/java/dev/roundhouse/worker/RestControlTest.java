@@ -7,12 +7,15 @@ import dev.roundhouse.worker.transport.shm.SharedObject;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.ObjectMapper;
 
 /** Routes that describe models and steer the server, as a client meets them. */
 @Timeout(120)
@@ -73,6 +76,33 @@ class RestControlTest {
     assertThat(post("/v2/models/double/infer", asks.formatted("1")))
         .startsWith("400 ")
         .contains("invalid value type for 'roundhouse_timings' parameter, expected bool_param");
+  }
+
+  @Test
+  void shouldGiveAReceiptWhenAsked() throws Exception {
+    String asks =
+        "{\"parameters\":{\"roundhouse_receipt\":%s},\"inputs\":[{\"name\":\"x\",\"shape\":[1,2],\"datatype\":\"FP32\",\"data\":[1,2]}]}";
+    String page = Files.readString(Path.of("../docs/receipt.md"));
+    String answer = post("/v2/models/double/infer", asks.formatted("true"));
+    assertThat(answer).startsWith("200 ");
+    JsonNode told = new ObjectMapper().readTree(answer.substring(4)).at("/parameters");
+    assertThat(told.at("/roundhouse_receipt_batch_rows").asInt()).isEqualTo(1);
+    assertThat(told.at("/roundhouse_receipt_weights_came").isBoolean()).isTrue();
+    assertThat(told.at("/roundhouse_receipt_device").asString()).startsWith("simulated:0 ");
+    assertThat(told.at("/roundhouse_receipt_version").asString()).isEqualTo("1");
+    told.propertyNames()
+        .forEach(
+            name ->
+                assertThat(page)
+                    .as(name)
+                    .contains(
+                        "`" + name.replaceAll("_\\d+_", "_1_").replaceFirst(".*receipt_", "…")));
+    assertThat(post("/v2/models/double/infer", asks.formatted("false")))
+        .startsWith("200 ")
+        .doesNotContain("parameters");
+    assertThat(post("/v2/models/double/infer", asks.formatted("\"yes\"")))
+        .startsWith("400 ")
+        .contains("invalid value type for 'roundhouse_receipt' parameter, expected bool_param");
   }
 
   @Test

@@ -66,6 +66,9 @@ public final class BatchSlot implements AutoCloseable {
   /** True once its members do not count as waiting any more. */
   private boolean left;
 
+  /** True when a member wants a receipt. */
+  private boolean receipts;
+
   /** True once the device has been asked to run it. */
   private boolean begun;
 
@@ -109,6 +112,7 @@ public final class BatchSlot implements AutoCloseable {
     program = withProgram;
     expectedNanos = Math.round(withProgram.cost().meanNanos());
     inputNanos = 0;
+    receipts = false;
     left = false;
     begun = false;
   }
@@ -125,6 +129,7 @@ public final class BatchSlot implements AutoCloseable {
     size++;
     live++;
     rows += rowCount;
+    receipts |= request.notes() != null;
   }
 
   /** Drops a member: its rows run as padding. */
@@ -228,6 +233,11 @@ public final class BatchSlot implements AutoCloseable {
   /** True of a batch that the device has been asked to run, until its slot is free. */
   public boolean hasBegun() {
     return begun && size > 0;
+  }
+
+  /** True when a member, dropped or not, wants a receipt. */
+  public boolean wantsReceipts() {
+    return receipts;
   }
 
   /** The members do not wait any more: their run starts, or fails to. */

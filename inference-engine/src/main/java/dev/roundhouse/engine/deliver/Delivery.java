@@ -17,9 +17,11 @@ import dev.roundhouse.engine.queue.ByteBudget;
 import dev.roundhouse.engine.queue.Pieces;
 import dev.roundhouse.engine.queue.QueuedRequest;
 import dev.roundhouse.engine.queue.QueuedRequest.State;
+import dev.roundhouse.engine.queue.ReceiptNotes;
 import dev.roundhouse.engine.request.Answer;
 import dev.roundhouse.engine.request.Outcome;
 import dev.roundhouse.engine.request.OutputTensor;
+import dev.roundhouse.engine.request.Receipt;
 import dev.roundhouse.engine.state.CarriedState;
 import dev.roundhouse.engine.state.DeviceStates;
 import dev.roundhouse.engine.state.HandedTensor;
@@ -402,7 +404,9 @@ public final class Delivery {
 
   private void complete(
       BatchSlot slot, QueuedRequest request, Answer answer, Outcome.Timings took) {
-    Outcome.Completed outcome = new Outcome.Completed(slot.lane().version(), took);
+    ReceiptNotes notes = request.notes();
+    Receipt receipt = notes == null ? null : notes.receipt(slot.positions(true));
+    Outcome.Completed outcome = new Outcome.Completed(slot.lane().version(), took, receipt);
     ledger.add(request.counters(), Metric.QUEUE_WAIT, took.queueNanos());
     accounting.complete(request, answer, outcome);
   }

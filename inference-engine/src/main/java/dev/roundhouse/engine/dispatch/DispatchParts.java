@@ -28,6 +28,7 @@ record DispatchParts(
     BatchFormer former,
     QueueDrops drops,
     WarmUp warmUp,
+    RecentRuns recent,
     Failures failures) {
 
   static DispatchParts of(DispatchContext context) {
@@ -49,6 +50,7 @@ record DispatchParts(
         new BatchFormer(drops, lanes, discipline.shedsByCost()),
         drops,
         new WarmUp(),
+        new RecentRuns(),
         new Failures());
   }
 

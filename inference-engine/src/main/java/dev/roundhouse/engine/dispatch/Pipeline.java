@@ -32,6 +32,7 @@ final class Pipeline {
   private final OwnerThread owner;
   private final Ledger ledger;
   private final WeightMover weights;
+  private final RecentRuns recent;
   private final Delivery delivery;
   private final @Nullable OutputsThread outputs;
   private final BatchEnd batchEnd;
@@ -55,6 +56,7 @@ final class Pipeline {
     slots = parts.slots();
     failures = parts.failures();
     ledger = parts.ledger();
+    recent = parts.recent();
     delivery = delivery(context, parts.accounting());
     if (outputs != null) {
       outputs.open(delivery(context, context.accounting()), BatchSlots.COUNT);
@@ -139,6 +141,9 @@ final class Pipeline {
 
   private void start(BatchSlot slot, long formedNanos) {
     long now = slot.inputNanos() > 0 ? clock.nanoTime() : formedNanos;
+    if (slot.wantsReceipts()) {
+      recent.note(slot, lanes);
+    }
     slot.beginRun(); // before the call, in which some programs run
     ProgramModel model = slot.lane().model();
     mark.running(model.modelIndex());
@@ -173,6 +178,7 @@ final class Pipeline {
       failures.notFreed(e);
     }
     next.ran(slot);
+    recent.add(slot.lane().modelIndex(), slot.computeNanos(), slot.endedNanos());
     batchEnd.settleCharge(slot);
     if (failure == null) {
       weights.ran();

@@ -25,6 +25,7 @@ final class WeightEvictions {
   private final Uploads uploads;
   private final OperatorLoads asked;
   private final WarmUp warmUp;
+  private final RecentRuns recent;
   private final SharedParts shared;
   private final BatchSlots slots;
   private final Failures failures;
@@ -40,6 +41,7 @@ final class WeightEvictions {
     cache = parts.cache();
     ledger = parts.ledger();
     warmUp = parts.warmUp();
+    recent = parts.recent();
     shared = parts.shared();
     slots = parts.slots();
     failures = parts.failures();
@@ -106,6 +108,7 @@ final class WeightEvictions {
    */
   CompletableFuture<Void> release(ModelLane of) {
     WeightCache.Left left = lanes.remove(of.modelIndex());
+    recent.forget(of.modelIndex());
     of.close(shared);
     asked.failed(of, new IllegalStateException("the model was unloaded meanwhile"));
     if (left == null) {

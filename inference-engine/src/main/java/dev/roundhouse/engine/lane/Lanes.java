@@ -120,6 +120,10 @@ public final class Lanes {
   }
 
   /** The lane in a slot; null when there is none. */
+  public @Nullable ModelLane in(int slot) {
+    return find(slot);
+  }
+
   private @Nullable ModelLane find(int slot) {
     return slot < lanes.length ? lanes[slot] : null;
   }
@@ -367,6 +371,7 @@ public final class Lanes {
     lane.setLoading(false);
     toLoad.correct(lane.modelIndex(), expectedNanos, nanos, nowNanos);
     if (isOnDevice(lane)) {
+      lane.weightsArrived(nanos, nowNanos);
       for (QueuedRequest call : committedToLoad) {
         if (call.modelIndex() == lane.modelIndex() && !call.isDone()) {
           committed.add(call);

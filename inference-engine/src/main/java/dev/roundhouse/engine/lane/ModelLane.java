@@ -18,6 +18,8 @@ import java.util.List;
  * and a planner per shape variant.
  */
 public final class ModelLane {
+  private static final long NEVER = Long.MIN_VALUE;
+
   private final ProgramModel model;
 
   // What every batch needs, without a look at the model: with many models each look misses caches.
@@ -44,6 +46,9 @@ public final class ModelLane {
 
   /** True while its weights are on their way to the device. */
   private boolean loading;
+
+  private long arrivedNanos = NEVER;
+  private long loadNanos;
 
   public ModelLane(ProgramModel model, LaneOptions options, SharedParts shared) {
     this.model = model;
@@ -129,6 +134,21 @@ public final class ModelLane {
 
   void setLoading(boolean now) {
     loading = now;
+  }
+
+  void weightsArrived(long nanos, long atNanos) {
+    loadNanos = nanos;
+    arrivedNanos = atNanos;
+  }
+
+  /** True when its weights were brought to the device since. */
+  public boolean hasArrivedSince(long nanos) {
+    return arrivedNanos >= nanos;
+  }
+
+  /** How long the latest load took, in nanoseconds. */
+  public long loadNanos() {
+    return loadNanos;
   }
 
   public ModelQueue queue() {

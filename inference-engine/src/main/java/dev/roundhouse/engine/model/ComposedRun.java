@@ -6,6 +6,7 @@ import dev.roundhouse.engine.queue.Accounting;
 import dev.roundhouse.engine.queue.CountedAnswer;
 import dev.roundhouse.engine.queue.QueuedRequest;
 import dev.roundhouse.engine.queue.QueuedRequest.State;
+import dev.roundhouse.engine.queue.ReceiptNotes;
 import dev.roundhouse.engine.queue.RefusedException;
 import dev.roundhouse.engine.request.Answer;
 import dev.roundhouse.engine.request.CallReport;
@@ -703,6 +704,7 @@ public final class ComposedRun {
   private Outcome.Completed completed() {
     long now = accounting.nanoTime();
     long took = now - request.arrivalNanos();
+    ReceiptNotes notes = request.notes();
     InferenceTally.Answered answered = new InferenceTally.Answered();
     answered.add(took, 0, 0, took, 0);
     accounting
@@ -711,7 +713,8 @@ public final class ComposedRun {
         .add(request.rows(), request.arrivalNanos(), 0, took, 0, answered);
     return new Outcome.Completed(
         model.version(),
-        new Outcome.Timings(request.arrivalNanos(), now, 0, 0, took, 0, request.rows(), 0));
+        new Outcome.Timings(request.arrivalNanos(), now, 0, 0, took, 0, request.rows(), 0),
+        notes == null ? null : notes.receipt(0));
   }
 
   // --- for calls
@@ -736,17 +739,29 @@ public final class ComposedRun {
     }
   }
 
-  boolean isTraced() {
-    return callOptions.traced();
+  /** True when somebody is told of each call. */
+  boolean reportsCalls() {
+    return callOptions.traced() || callOptions.wantsReceipt();
   }
 
   long nanoTime() {
     return accounting.nanoTime();
   }
 
-  /** Tells of a call to whoever traces the request. */
+  /** Tells of a call of this run. */
   void report(CallReport call) {
-    request().sink().onCall(call);
+    ReceiptNotes notes = request.notes();
+    if (notes != null) {
+      notes.called(call);
+    }
+    passOn(call);
+  }
+
+  /** Tells whoever traces the request of a call, be it of a run that this one called. */
+  void passOn(CallReport call) {
+    if (callOptions.traced()) {
+      request().sink().onCall(call);
+    }
   }
 
   /** A call has ended. */

@@ -24,7 +24,7 @@ class RunCall implements AnswerSink {
     this.run = run;
     this.name = name;
     this.then = then;
-    startNanos = run.isTraced() ? run.nanoTime() : 0;
+    startNanos = run.reportsCalls() ? run.nanoTime() : 0;
   }
 
   @Override
@@ -36,13 +36,13 @@ class RunCall implements AnswerSink {
 
   @Override
   public final void onCall(CallReport call) {
-    run.report(call);
+    run.passOn(call);
   }
 
   @Override
   public final void onEnd(Outcome outcome) {
     try {
-      if (run.isTraced()) {
+      if (run.reportsCalls()) {
         run.report(new CallReport(name, outcome, startNanos, run.nanoTime()));
       }
       switch (outcome) {

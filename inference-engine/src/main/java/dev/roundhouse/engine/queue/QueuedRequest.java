@@ -88,6 +88,9 @@ public final class QueuedRequest implements Submission {
   private @Nullable CarriedState carried;
   private boolean delayed;
 
+  /** Null unless a receipt is wanted. */
+  private final @Nullable ReceiptNotes notes;
+
   // Owned by the dispatch thread, but for pieces: whoever delivers a batch of it.
   private int rowsTaken;
   private @Nullable Pieces pieces;
@@ -98,6 +101,7 @@ public final class QueuedRequest implements Submission {
     this.canceller = canceller;
     sink = request.sink();
     deadlineNanos = request.deadlineNanos();
+    notes = request.options().wantsReceipt() ? new ReceiptNotes() : null;
   }
 
   @Override
@@ -231,6 +235,11 @@ public final class QueuedRequest implements Submission {
   /** Until when it may wait; {@link InferenceRequest#NO_DEADLINE} for as long as it takes. */
   public long queueDeadlineNanos() {
     return queueDeadlineNanos;
+  }
+
+  /** Where what its receipt tells is noted; null when none is wanted. */
+  public @Nullable ReceiptNotes notes() {
+    return notes;
   }
 
   /** True for one that has waited too long and stands behind the others of its level. */

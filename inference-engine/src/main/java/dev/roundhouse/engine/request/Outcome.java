@@ -1,5 +1,7 @@
 package dev.roundhouse.engine.request;
 
+import org.jspecify.annotations.Nullable;
+
 /** How a request ended. Each ends exactly once. */
 public sealed interface Outcome {
 
@@ -7,8 +9,14 @@ public sealed interface Outcome {
    * It ran, and its answer was handed over.
    *
    * @param modelVersion the version that answered
+   * @param receipt null unless it was asked for
    */
-  record Completed(String modelVersion, Timings timings) implements Outcome {}
+  record Completed(String modelVersion, Timings timings, @Nullable Receipt receipt)
+      implements Outcome {
+    public Completed(String modelVersion, Timings timings) {
+      this(modelVersion, timings, null);
+    }
+  }
 
   /** It was never accepted: nothing of it was queued or counted as accepted. */
   record Refused(Status status, String message) implements Outcome {}

@@ -182,11 +182,12 @@ class ComposedRunTest {
   void shouldPassOnWhatItsCallerWantsButItsPlaceInASequence() {
     SequenceStep step = new SequenceStep(SequenceStep.Id.of("s"), true, false);
     Map<String, Object> own = Map.of("style", "short");
-    options = new RequestOptions(5, 2, 3, step, true, true, own);
+    options = new RequestOptions(5, 2, 3, step, true, false, true, own);
     begin(new Model(run -> run.call("a", List.of(), a -> {})), tasks::add);
     runTasks();
     InferenceRequest call = calls.getFirst();
-    assertThat(call.options()).isEqualTo(new RequestOptions(5, 2, 3, null, false, true, own));
+    assertThat(call.options())
+        .isEqualTo(new RequestOptions(5, 2, 3, null, false, false, true, own));
     assertThat(call.deadlineNanos()).isEqualTo(77);
     assertThat(call.caller()).isEqualTo(9);
     assertThat(call.id()).isEqualTo("r");

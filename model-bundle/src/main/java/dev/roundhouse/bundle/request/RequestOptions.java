@@ -14,6 +14,8 @@ import org.jspecify.annotations.Nullable;
  * @param queueTimeoutNanos how long it may wait to run; 0 for the model's default
  * @param sequence where it stands in a sequence; null when it is of none
  * @param wantsTimings whether the answer is to tell where the time went
+ * @param wantsReceipt whether the answer is to tell how it came about, with what ran before it; the
+ *     calls that answer it are asked too
  * @param traced whether whoever made it traces it; the calls that answer it are marked so too
  * @param parameters what it tells the model's own code, by name: each a String, Boolean, Long or
  *     Double. Nothing else reads them
@@ -24,13 +26,14 @@ public record RequestOptions(
     long queueTimeoutNanos,
     @Nullable SequenceStep sequence,
     boolean wantsTimings,
+    boolean wantsReceipt,
     boolean traced,
     Map<String, Object> parameters) {
   public static final long NO_TIMEOUT = Long.MAX_VALUE;
 
   /** What the model and the server do with any request. */
   public static final RequestOptions DEFAULT =
-      new RequestOptions(NO_TIMEOUT, 0, 0, null, false, false, Map.of());
+      new RequestOptions(NO_TIMEOUT, 0, 0, null, false, false, false, Map.of());
 
   /**
    * @throws IllegalArgumentException when a parameter is of another type; names it
@@ -57,43 +60,104 @@ public record RequestOptions(
 
   public RequestOptions withTimeout(Duration timeout) {
     return new RequestOptions(
-        nanos(timeout), priority, queueTimeoutNanos, sequence, wantsTimings, traced, parameters);
+        nanos(timeout),
+        priority,
+        queueTimeoutNanos,
+        sequence,
+        wantsTimings,
+        wantsReceipt,
+        traced,
+        parameters);
   }
 
   public RequestOptions withPriority(long level) {
     return new RequestOptions(
-        timeoutNanos, level, queueTimeoutNanos, sequence, wantsTimings, traced, parameters);
+        timeoutNanos,
+        level,
+        queueTimeoutNanos,
+        sequence,
+        wantsTimings,
+        wantsReceipt,
+        traced,
+        parameters);
   }
 
   public RequestOptions withQueueTimeout(Duration timeout) {
     return new RequestOptions(
-        timeoutNanos, priority, nanos(timeout), sequence, wantsTimings, traced, parameters);
+        timeoutNanos,
+        priority,
+        nanos(timeout),
+        sequence,
+        wantsTimings,
+        wantsReceipt,
+        traced,
+        parameters);
   }
 
   public RequestOptions withSequence(@Nullable SequenceStep step) {
     return new RequestOptions(
-        timeoutNanos, priority, queueTimeoutNanos, step, wantsTimings, traced, parameters);
+        timeoutNanos,
+        priority,
+        queueTimeoutNanos,
+        step,
+        wantsTimings,
+        wantsReceipt,
+        traced,
+        parameters);
   }
 
   public RequestOptions withTrace() {
     return new RequestOptions(
-        timeoutNanos, priority, queueTimeoutNanos, sequence, wantsTimings, true, parameters);
+        timeoutNanos,
+        priority,
+        queueTimeoutNanos,
+        sequence,
+        wantsTimings,
+        wantsReceipt,
+        true,
+        parameters);
   }
 
   public RequestOptions withParameters(Map<String, Object> values) {
     return new RequestOptions(
-        timeoutNanos, priority, queueTimeoutNanos, sequence, wantsTimings, traced, values);
+        timeoutNanos,
+        priority,
+        queueTimeoutNanos,
+        sequence,
+        wantsTimings,
+        wantsReceipt,
+        traced,
+        values);
+  }
+
+  public RequestOptions withReceipt() {
+    return new RequestOptions(
+        timeoutNanos,
+        priority,
+        queueTimeoutNanos,
+        sequence,
+        wantsTimings,
+        true,
+        traced,
+        parameters);
   }
 
   /**
    * Of the calls that answer a request with these: all but what says where the request itself
-   * stands in a sequence, and what its own answer is to tell.
+   * stands in a sequence, and what its own answer is to tell; its receipt has theirs.
    */
   public RequestOptions ofCalls() {
     return sequence == null && !wantsTimings
         ? this
         : new RequestOptions(
-            timeoutNanos, priority, queueTimeoutNanos, null, false, traced, parameters);
+            timeoutNanos,
+            priority,
+            queueTimeoutNanos,
+            null,
+            false,
+            wantsReceipt,
+            traced,
+            parameters);
   }
 
   private static long nanos(Duration timeout) {

@@ -21,7 +21,7 @@ class RequestOptionsTest {
                 .withSequence(step)
                 .withTrace()
                 .withParameters(Map.of("style", "short")))
-        .isEqualTo(new RequestOptions(1, 2, 3, step, false, true, Map.of("style", "short")));
+        .isEqualTo(new RequestOptions(1, 2, 3, step, false, false, true, Map.of("style", "short")));
   }
 
   @Test
@@ -33,11 +33,12 @@ class RequestOptionsTest {
   @Test
   void shouldKeepForCallsAllButWhatIsTheRequestsOwn() {
     Map<String, Object> own = Map.of("style", "short");
-    RequestOptions options = new RequestOptions(1, 2, 3, null, false, true, own);
+    RequestOptions options = new RequestOptions(1, 2, 3, null, false, true, true, own);
     assertThat(options.ofCalls()).isSameAs(options);
     SequenceStep step = new SequenceStep(SequenceStep.Id.of(4), true, false);
     assertThat(options.withSequence(step).ofCalls()).isEqualTo(options);
-    assertThat(new RequestOptions(1, 2, 3, null, true, true, own).ofCalls()).isEqualTo(options);
+    assertThat(new RequestOptions(1, 2, 3, null, true, true, true, own).ofCalls())
+        .isEqualTo(options);
   }
 
   @Test

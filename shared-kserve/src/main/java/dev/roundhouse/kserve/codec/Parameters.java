@@ -22,6 +22,7 @@ final class Parameters {
   private static final String SEQUENCE_START = "sequence_start";
   private static final String SEQUENCE_END = "sequence_end";
   private static final String TIMINGS = "roundhouse_timings";
+  private static final String RECEIPT = "roundhouse_receipt";
   private static final String EMPTY_FINAL_RESPONSE = "triton_enable_empty_final_response";
   private static final String BINARY_BY_DEFAULT = "binary_data_output";
   private static final String RESERVED_PREFIX = "triton_";
@@ -76,6 +77,7 @@ final class Parameters {
             queueTimeoutNanos(parameters),
             sequence(parameters),
             flag(parameters, TIMINGS),
+            flag(parameters, RECEIPT),
             false,
             ofModel(parameters));
   }

@@ -70,6 +70,10 @@ class ParametersTest {
   @Test
   void shouldSayWhetherTimingsAreWanted() {
     assertThat(Parameters.options(Map.of()).wantsTimings()).isFalse();
+    assertThat(Parameters.options(Map.of("roundhouse_receipt", new Flag(false))).wantsReceipt())
+        .isFalse();
+    assertThat(Parameters.options(Map.of("roundhouse_receipt", new Flag(true))).wantsReceipt())
+        .isTrue();
     assertThat(Parameters.options(Map.of("roundhouse_timings", new Flag(false))).wantsTimings())
         .isFalse();
     assertThat(Parameters.options(Map.of("roundhouse_timings", new Flag(true))).wantsTimings())

@@ -2,6 +2,7 @@ package dev.roundhouse.worker.trace;
 
 import dev.roundhouse.bundle.tensor.Shape;
 import dev.roundhouse.engine.request.Outcome;
+import dev.roundhouse.engine.request.Receipt;
 import java.util.StringJoiner;
 import tools.jackson.databind.node.ArrayNode;
 import tools.jackson.databind.node.JsonNodeFactory;
@@ -74,7 +75,8 @@ final class TraceJson {
 
   private static void addTimestamps(ArrayNode timestamps, Trace trace) {
     add(timestamps, "REQUEST_START", trace.startNanos());
-    if (trace.outcome() instanceof Outcome.Completed(String version, Outcome.Timings took)) {
+    if (trace.outcome()
+        instanceof Outcome.Completed(String version, Outcome.Timings took, Receipt receipt)) {
       long computeStart = took.acceptedNanos() + took.queueNanos();
       add(timestamps, "QUEUE_START", took.acceptedNanos());
       add(timestamps, "COMPUTE_START", computeStart);

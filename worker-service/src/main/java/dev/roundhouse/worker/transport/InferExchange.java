@@ -1,6 +1,7 @@
 package dev.roundhouse.worker.transport;
 
 import dev.roundhouse.bundle.request.RequestOptions;
+import dev.roundhouse.engine.device.DeviceDescription;
 import dev.roundhouse.engine.request.Answer;
 import dev.roundhouse.engine.request.AnswerForm;
 import dev.roundhouse.engine.request.AnswerSink;
@@ -43,6 +44,7 @@ public final class InferExchange implements AutoCloseable {
   private static final ByteBuffer NOTHING = ByteBuffer.allocate(0).asReadOnlyBuffer();
 
   private final WireRequest request;
+  private final DeviceDescription device;
   private final List<InputTensor> inputs;
 
   /** Leases of inputs and outputs; of outputs by name. */
@@ -69,12 +71,14 @@ public final class InferExchange implements AutoCloseable {
 
   private InferExchange(
       WireRequest request,
+      DeviceDescription device,
       List<InputTensor> inputs,
       List<Lease> leases,
       Map<String, Lease> places,
       @Nullable Executor deviceThread,
       MessageMemory memory) {
     this.request = request;
+    this.device = device;
     this.inputs = inputs;
     this.leases = leases;
     this.places = places;
@@ -88,16 +92,18 @@ public final class InferExchange implements AutoCloseable {
    * Checks a request in itself, and holds its memory and the shared memory that it names. Payloads
    * are not copied.
    *
+   * @param device that answers
    * @throws WireException when it makes no sense, or its memory cannot be had
    */
-  static InferExchange begin(InferMessage message, ClientRegions regions) {
+  static InferExchange begin(
+      InferMessage message, ClientRegions regions, DeviceDescription device) {
     WireRequest request = RequestCheck.check(message);
     List<Lease> leases = new ArrayList<>(0);
     try {
       List<InputTensor> inputs = inputs(request, regions, leases);
       Map<String, Lease> places = places(request, regions, leases);
-      Executor device = anyOnDevice(places) ? regions.cuda().thread() : null;
-      return new InferExchange(request, inputs, leases, places, device, message.memory());
+      Executor writer = anyOnDevice(places) ? regions.cuda().thread() : null;
+      return new InferExchange(request, device, inputs, leases, places, writer, message.memory());
     } catch (RuntimeException e) {
       leases.forEach(Lease::close);
       throw e;
@@ -206,9 +212,17 @@ public final class InferExchange implements AutoCloseable {
     return !places.isEmpty();
   }
 
-  /** Whether the end of a decoupled model's answer is told where no last part tells it. */
+  /**
+   * Whether the end of a decoupled model's answer is told where no last part tells it: a receipt is
+   * there.
+   */
   public boolean wantsEmptyEnd() {
-    return request.wantsEmptyEnd();
+    return request.wantsEmptyEnd() || wantsReceipt();
+  }
+
+  /** Whether the end is to tell how the answer came about. */
+  public boolean wantsReceipt() {
+    return request.options().wantsReceipt();
   }
 
   private List<String> outputNames() {
@@ -270,20 +284,38 @@ public final class InferExchange implements AutoCloseable {
       tensors.add(place == null ? inline(output) : written(output, place));
     }
     return new ResponseMessage(
-        request.modelName(),
-        part.modelVersion(),
-        request.id(),
-        request.options().wantsTimings() ? withTimings(parameters, outcome) : parameters,
-        tensors);
+        request.modelName(), part.modelVersion(), request.id(), told(parameters, outcome), tensors);
   }
 
-  private static Map<String, ParameterValue> withTimings(
+  /** The end of an answer in parts, of which the last has been told as one of many. */
+  public ResponseMessage end(Outcome.Completed outcome, Map<String, ParameterValue> parameters) {
+    return new ResponseMessage(
+        request.modelName(),
+        outcome.modelVersion(),
+        request.id(),
+        told(parameters, outcome),
+        List.of());
+  }
+
+  /** With what the request wants to be told of how it went. */
+  private Map<String, ParameterValue> told(
       Map<String, ParameterValue> parameters, @Nullable Outcome outcome) {
-    if (!(outcome instanceof Outcome.Completed completed)) {
+    RequestOptions options = request.options();
+    if (!(options.wantsTimings() || options.wantsReceipt())
+        || !(outcome instanceof Outcome.Completed completed)) {
       return parameters;
     }
-    Outcome.Timings took = completed.timings();
     Map<String, ParameterValue> all = new LinkedHashMap<>(parameters);
+    if (options.wantsTimings()) {
+      putTimings(all, completed.timings());
+    }
+    if (options.wantsReceipt()) {
+      ReceiptParameters.put(all, completed, device);
+    }
+    return all;
+  }
+
+  private static void putTimings(Map<String, ParameterValue> all, Outcome.Timings took) {
     put(all, "roundhouse_total_ns", took.answeredNanos() - took.acceptedNanos());
     put(all, "roundhouse_queue_ns", took.queueNanos());
     put(all, "roundhouse_compute_input_ns", took.computeInputNanos());
@@ -291,7 +323,6 @@ public final class InferExchange implements AutoCloseable {
     put(all, "roundhouse_compute_output_ns", took.computeOutputNanos());
     put(all, "roundhouse_batch_rows", took.batchRows());
     put(all, "roundhouse_padding_rows", took.paddingRows());
-    return all;
   }
 
   private static void put(Map<String, ParameterValue> all, String name, long value) {

@@ -1,6 +1,7 @@
 package dev.roundhouse.worker.transport;
 
 import dev.roundhouse.engine.Engine;
+import dev.roundhouse.engine.device.DeviceDescription;
 import dev.roundhouse.engine.request.AnswerSink;
 import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.kserve.codec.InferMessage;
@@ -13,14 +14,17 @@ public final class Inference {
   private final Engine engine;
   private final ClientRegions regions;
   private final Tracer tracer;
+  private final DeviceDescription device;
 
   /**
    * @param regions of memory that clients share
+   * @param device of the engine
    */
-  public Inference(Engine engine, ClientRegions regions, Tracer tracer) {
+  public Inference(Engine engine, ClientRegions regions, Tracer tracer, DeviceDescription device) {
     this.engine = engine;
     this.regions = regions;
     this.tracer = tracer;
+    this.device = device;
   }
 
   public Engine engine() {
@@ -34,7 +38,7 @@ public final class Inference {
    * @throws WireException when it makes no sense, or its memory cannot be had
    */
   public InferExchange begin(InferMessage message) {
-    return InferExchange.begin(message, regions);
+    return InferExchange.begin(message, regions, device);
   }
 
   /**

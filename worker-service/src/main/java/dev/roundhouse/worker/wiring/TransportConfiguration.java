@@ -126,8 +126,8 @@ class TransportConfiguration {
   }
 
   @Bean
-  Inference inference(Engine engine, ClientRegions regions, Tracing tracing) {
-    return new Inference(engine, regions, tracing.tracer());
+  Inference inference(Engine engine, ClientRegions regions, Tracing tracing, Device device) {
+    return new Inference(engine, regions, tracing.tracer(), device.description());
   }
 
   @Bean

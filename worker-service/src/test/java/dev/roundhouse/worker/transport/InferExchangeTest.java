@@ -4,6 +4,7 @@ import static dev.roundhouse.bundle.request.RequestOptions.NO_TIMEOUT;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.roundhouse.bundle.request.RequestOptions;
+import dev.roundhouse.engine.device.DeviceDescription;
 import dev.roundhouse.engine.request.AnswerSink;
 import dev.roundhouse.engine.testing.ReplySink;
 import dev.roundhouse.kserve.codec.InferMessage;
@@ -57,7 +58,7 @@ class InferExchangeTest {
   private static InferExchange exchange(Map<String, ParameterValue> parameters) {
     InferMessage message =
         new ReadMessage("m", "", "", parameters, List.of(), List.of(), MessageMemory.COLLECTED);
-    return InferExchange.begin(message, NO_REGIONS);
+    return InferExchange.begin(message, NO_REGIONS, DEVICE);
   }
 
   private static long nanos(String text) {
@@ -67,6 +68,9 @@ class InferExchangeTest {
   private static final ClientRegions NO_REGIONS =
       new ClientRegions(
           new ClientRegions.Settings(false, List.of(), 1), MappedCopy::copy, CudaAccess.NO_GPU);
+
+  private static final DeviceDescription DEVICE =
+      new DeviceDescription("cpu", "a device", 0, true, true, Map.of());
 
   private static final AnswerSink NOBODY = new ReplySink();
 }

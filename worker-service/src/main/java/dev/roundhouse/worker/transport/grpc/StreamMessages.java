@@ -34,9 +34,8 @@ final class StreamMessages {
   }
 
   /** The end of an answer whose last part has been sent as one of many. */
-  static EncodedMessage end(String model, String version, String id) {
-    return ResponseEncoder.encodeStreamed(
-        "", new ResponseMessage(model, version, id, FINAL, List.of()));
+  static EncodedMessage end(InferExchange exchange, Outcome.Completed outcome) {
+    return ResponseEncoder.encodeStreamed("", exchange.end(outcome, FINAL));
   }
 
   static EncodedMessage error(ClientText texts, String model, String id, WireException error) {

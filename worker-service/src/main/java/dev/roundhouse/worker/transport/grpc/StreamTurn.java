@@ -153,9 +153,7 @@ final class StreamTurn implements AnswerSink {
     Outcome end = outcome;
     InferExchange begun = exchange;
     if (inParts && part == null && end instanceof Outcome.Completed completed) {
-      return begun != null && begun.wantsEmptyEnd()
-          ? StreamMessages.end(modelName, completed.modelVersion(), id)
-          : null;
+      return begun != null && begun.wantsEmptyEnd() ? StreamMessages.end(begun, completed) : null;
     }
     if (part == null || end == null || begun == null) {
       throw new IllegalStateException("a request without an answer has ended well");

@@ -3,6 +3,7 @@ package dev.roundhouse.worker.transport.rest;
 import dev.roundhouse.bundle.model.ModelSpec;
 import dev.roundhouse.bundle.request.RequestOptions;
 import dev.roundhouse.engine.request.Answer;
+import dev.roundhouse.engine.request.Outcome;
 import dev.roundhouse.engine.request.Submission;
 import dev.roundhouse.kserve.codec.CallerHeader;
 import dev.roundhouse.kserve.codec.SpentHeader;
@@ -106,8 +107,10 @@ final class GenerateCall implements RequestHandler {
   private @Nullable Throwable stream(Reply reply, InferExchange exchange, GenerateParts parts) {
     GenerateWriter writer = new GenerateWriter(reply);
     Throwable failure = null;
+    boolean endTold = !exchange.wantsReceipt();
     for (Answer part = parts.next(); part != null; part = parts.next()) {
       try (Answer shown = part) {
+        endTold |= shown.isLast();
         if (failure == null) {
           writer.event(exchange.response(shown, parts.outcomeOf(shown), Map.of()));
         }
@@ -120,7 +123,9 @@ final class GenerateCall implements RequestHandler {
       failure = parts.failure();
     }
     try {
-      if (failure == null) {
+      if (failure == null && !endTold && parts.end() instanceof Outcome.Completed completed) {
+        writer.event(exchange.end(completed, Map.of()));
+      } else if (failure == null) {
         writer.begin();
       } else if (reply.hasBegun() && failure instanceof WireException told) {
         writer.event(routes.texts().of(told.text()));
@@ -151,7 +156,7 @@ final class GenerateCall implements RequestHandler {
       if (shown == null) {
         return ofParts("no part at all");
       }
-      new GenerateWriter(reply).only(exchange.response(shown, parts.outcomeOf(shown), Map.of()));
+      new GenerateWriter(reply).only(exchange.response(shown, parts.end(), Map.of()));
       return null;
     } catch (IOException | RuntimeException | Error e) {
       return e;

@@ -74,7 +74,8 @@ final class GenerateParts implements AnswerSink {
     return outcome instanceof Outcome.Completed ? null : Outcomes.failure(outcome);
   }
 
-  private Outcome end() {
+  /** How the request ended; waits for it. */
+  Outcome end() {
     lock.lock();
     try {
       Outcome outcome = end;

@@ -240,7 +240,7 @@ class InferCallTest {
                 DataSize.ofGigabytes(1),
                 DataSize.ofKilobytes(64)),
             engine.engine());
-    return new Inference(engine.engine(), none, off.tracer())
+    return new Inference(engine.engine(), none, off.tracer(), engine.device().description())
         .begin(
             new ReadMessage(
                 model, "", "", Map.of(), List.of(), List.of(), MessageMemory.COLLECTED));
