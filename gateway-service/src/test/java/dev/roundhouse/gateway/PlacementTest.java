@@ -93,7 +93,9 @@ class PlacementTest {
     assertThat(gateway.management("/metrics"))
         .contains("gateway_model_replicas{model=\"d\"} 2.0")
         .contains("gateway_repacks_total{trigger=\"operator\"} 1.0");
-    assertThat(gateway.management("/actuator/placement")).contains("\"mode\":\"lpt_packing\"");
+    assertThat(gateway.management("/actuator/placement"))
+        .contains("\"mode\":\"lpt_packing\"", "\"configuredReplicas\":", "\"routedTotal\":")
+        .doesNotContainPattern("\"[a-z]+_[a-z_]+\":");
   }
 
   @Test
