@@ -6,6 +6,7 @@ import dev.roundhouse.engine.TurnedEngine;
 import dev.roundhouse.engine.TurnedEngine.Beside;
 import dev.roundhouse.engine.device.DeviceException;
 import dev.roundhouse.engine.device.SimulatedDeviceOptions;
+import dev.roundhouse.engine.observe.Waiting;
 import dev.roundhouse.engine.request.Outcome;
 import dev.roundhouse.engine.testing.Floats;
 import dev.roundhouse.engine.testing.Gate;
@@ -16,6 +17,7 @@ import dev.roundhouse.engine.testing.TestBundle;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
@@ -122,6 +124,13 @@ class OutputsThreadTest {
     assertThat(loop.hasWorkNow()).isFalse();
     assertThat(loop.nextMomentNanos()).isEqualTo(Long.MAX_VALUE);
     assertThat(loop.untilNextMomentNanos()).isEqualTo(Long.MAX_VALUE);
+    CompletableFuture<DispatchState> asked = proxy.describe();
+    engine.turn();
+    Waiting why = Objects.requireNonNull(asked.join().models().getFirst().waiting());
+    assertThat(why.reason()).isEqualTo("batch-slot");
+    assertThat(why.words())
+        .isEqualTo(
+            "1st in line; all 3 batch slots are taken by answers that are being read from the device");
     gate.open();
     engine.run();
     all.forEach(LiveEngine::assertCompleted);

@@ -12,8 +12,10 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.roundhouse.bundle.model.ServingDefaults.Residency;
 import dev.roundhouse.bundle.request.SequenceStep;
 import dev.roundhouse.engine.EngineOptions;
+import dev.roundhouse.engine.TurnedEngine;
 import dev.roundhouse.engine.device.SimulatedDeviceOptions;
 import dev.roundhouse.engine.dispatch.DispatchState.LaneState;
+import dev.roundhouse.engine.model.ModelStatus;
 import dev.roundhouse.engine.observe.Waiting;
 import dev.roundhouse.engine.request.MetaRun;
 import dev.roundhouse.engine.request.Submission;
@@ -35,6 +37,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Random;
+import java.util.concurrent.CompletableFuture;
 import java.util.function.Supplier;
 import java.util.function.ToLongFunction;
 import java.util.stream.Stream;
@@ -143,6 +146,36 @@ class WhyWaitingTest {
     DispatchState state = engine.state();
     assertThat(lane(state, "b").waiting()).isNull();
     assertThat(why(state, "c").place()).isEqualTo(1);
+  }
+
+  @Test
+  void shouldSayThatARunToWarmUpAnotherModelComesFirst() {
+    try (TurnedEngine engine =
+        new TurnedEngine(
+            SimulatedDeviceOptions.instant(TestBundle.DOUBLE).withExecutionNanos(p -> RUN))) {
+      for (String name : List.of("a", "b")) {
+        Path folder = TestBundle.doubling(2, 1).write(repository, name);
+        engine.load(admin -> admin.load(folder));
+      }
+      engine.submit("a", 1);
+      engine.turn();
+      Path folder = TestBundle.doubling(2, 1).write(repository, "c");
+      CompletableFuture<ModelStatus> loading = engine.begin(admin -> admin.load(folder));
+      engine.submit("b", 1);
+      engine.turn();
+      CompletableFuture<DispatchState> asked = engine.proxy().describe();
+      engine.turn();
+      DispatchState state = asked.join();
+      assertThat(state.running()).isEqualTo("a");
+      assertThat(why(state, "b").place()).isEqualTo(2);
+      assertThat(why(state, "b").behind()).isEqualTo("c");
+      List<String> runs = new ArrayList<>();
+      engine.hook((call, of) -> runs.addAll(call == Call.EXECUTE ? List.of(model(of)) : List.of()));
+      engine.turnUntil("both have run", () -> runs.size() >= 2);
+      assertThat(runs).startsWith("c", "b");
+      engine.turnUntil("it is loaded", loading::isDone);
+      engine.run();
+    }
   }
 
   @Test
