@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.roundhouse.engine.request.Status;
+import dev.roundhouse.engine.time.ManualClock;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
@@ -27,6 +28,7 @@ class HookThreadsTest {
             free--;
             threads.add(task);
           },
+          new ManualClock(),
           100,
           2,
           3);
@@ -54,6 +56,24 @@ class HookThreadsTest {
   }
 
   @Test
+  void shouldLeaveShortPiecesToTheThreadThatRunsAndWakeAnotherWhenThatTakesLong() {
+    for (int i = 0; i < 300; i++) {
+      execute(a, "short", false);
+      runThreads();
+    }
+    ran.clear();
+    execute(a, "a0", false);
+    execute(a, "a1", false);
+    assertThat(threads).as("a piece takes less than waking another thread").hasSize(1);
+    hooks.look();
+    assertThat(threads).as("the first may just have begun").hasSize(1);
+    hooks.look();
+    assertThat(threads).as("none has ended from look to look").hasSize(2);
+    runThreads();
+    assertThat(ran).containsExactlyInAnyOrder("a0", "a1");
+  }
+
+  @Test
   void shouldTakeTurnsWhereAllThreadsAreInUse() {
     free = 1;
     execute(a, "a0", false);
@@ -68,7 +88,7 @@ class HookThreadsTest {
 
   @Test
   void shouldRunNoMoreThanItsLimit() {
-    HookThreads few = new HookThreads(threads::add, 2, 2, 3);
+    HookThreads few = new HookThreads(threads::add, new ManualClock(), 2, 2, 3);
     HookThreads.Share c = few.share("c");
     HookThreads.Share d = few.share("d");
     execute(c, "c0", false);
