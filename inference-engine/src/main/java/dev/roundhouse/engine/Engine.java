@@ -80,6 +80,10 @@ public final class Engine implements AutoCloseable {
                 costs,
                 hooks,
                 options.links(),
+                spec ->
+                    options
+                        .of(spec.name())
+                        .requireHonoured(spec, options.limitNames().modelOption()),
                 untilFailed(options.loads()),
                 threads.compilers(),
                 threads.unloader(),

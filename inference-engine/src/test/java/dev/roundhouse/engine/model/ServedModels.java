@@ -25,6 +25,7 @@ public final class ServedModels {
             CostStore.open(Optional.empty(), "simulated"),
             new NoCode(),
             LinkRoots.NONE,
+            spec -> {},
             ModelLoadListener.NONE,
             Runnable::run,
             Runnable::run,
