@@ -59,7 +59,7 @@ public final class ServedModels {
 
   private static final class NoLanes implements ServingLanes {
     @Override
-    public CompletableFuture<Void> open(ProgramModel model) {
+    public CompletableFuture<Void> open(Servable model) {
       return CompletableFuture.completedFuture(null);
     }
 
