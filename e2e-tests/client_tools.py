@@ -70,7 +70,7 @@ def need(program: str) -> str:
 
 def _kept(key: str, fetch: Callable[[Path], None], entry: str) -> Path:
     """The folder ``key`` of the cache. It is filled under another name, so that nobody finds half of one."""
-    folder = _cache() / key
+    folder = cache() / key
     if not (folder / entry).exists():
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=f"{key}.", dir=folder.parent) as scratch:
@@ -96,7 +96,7 @@ def _run(*command: str) -> str:
     return done.stdout
 
 
-def _cache() -> Path:
+def cache() -> Path:
     if named := os.environ.get("ROUNDHOUSE_CACHE"):
         return Path(named)
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "roundhouse"

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from client_tools import cache
 from worker_process import ROOT
 
 PNG = b"\x89PNG\r\n\x1a\n"
@@ -15,6 +16,11 @@ MAKING = 900  # seconds: environments, wheels and the bundle, where none of them
 makes_bundle = pytest.mark.skipif(
     os.environ.get("ROUNDHOUSE_E2E_DEMOS") != "full",
     reason="makes a bundle of a trained model, for minutes the first time: ./roundhouse test --demos",
+)
+
+needs_pytorch = pytest.mark.skipif(
+    not any(cache().glob("venv-export-torch-*/.complete")),
+    reason="PyTorch is a download of 4 GB, which ./roundhouse demo detect makes",
 )
 
 
@@ -86,6 +92,29 @@ def test_should_continue_texts_as_jax_does() -> None:
     assert re.search(r"^left .* the decoder had run [0-9]+ times, and runs no more$", result.stdout, re.MULTILINE)
 
 
+@makes_bundle
+@needs_pytorch
+def test_should_detect_as_torchvision_does() -> None:
+    result = demo("detect")
+    assert result.returncode == 0, result.stdout + result.stderr
+    off = re.search(
+        r"torchvision, .*: the same ([0-9]+) labels, boxes differ by ([0-9.e-]+) px at most, scores by ([0-9.e-]+)$",
+        result.stdout,
+        re.MULTILINE,
+    )
+    assert off, result.stdout
+    assert float(off[2]) <= 1e-2
+    assert float(off[3]) <= 1e-5
+    right = re.search(r"^shapes +([0-9]+) of ([0-9]+) found", result.stdout, re.MULTILINE)
+    assert right, result.stdout
+    assert int(off[1]) >= int(right[1]) >= 0.9 * int(right[2]) > 0
+    for kind in ("circle", "square", "triangle", "cross"):
+        assert re.search(rf"^ *[01]\.[0-9]+ .* {kind}$", result.stdout, re.MULTILINE), result.stdout
+    drawn = re.search(r"^picture +(/.+\.png)$", result.stdout, re.MULTILINE)
+    assert drawn, result.stdout
+    assert Path(drawn[1]).read_bytes().startswith(PNG)
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "complaint"),
     [
@@ -93,9 +122,11 @@ def test_should_continue_texts_as_jax_does() -> None:
         (("embed", "--grpc-port", "8001"), 2, "demo embed starts a server of its own"),
         (("faces", "a.png", "b.png"), 2, "demo faces takes one picture, got 'a.png' and 'b.png'"),
         (("read", "a.png", "b.png"), 2, "demo read takes one picture, got 'a.png' and 'b.png'"),
+        (("detect", "a.png", "b.png"), 2, "demo detect takes one picture, got 'a.png' and 'b.png'"),
         (("pde", "more"), 2, "demo pde takes nothing more, and got 'more'"),
         (("stream", "a", "b"), 2, "demo stream takes one text, got 'a' and 'b'"),
         (("faces", "nothing.png"), 1, "demo faces: nothing.png is no file that can be read"),
+        (("detect", "nothing.png"), 1, "demo detect: nothing.png is no file that can be read"),
         (("classify", "README.md", "docs"), 1, "demo classify: docs is no file that can be read"),
         (("digits", "more"), 2, "demo digits takes nothing more, and got 'more'"),
         (("nothing",), 2, "there is no demo 'nothing'"),
@@ -110,4 +141,4 @@ def test_should_refuse_before_anything_is_made(arguments: tuple[str, ...], code:
 def test_should_list_all_demos() -> None:
     names = [line.split()[0] for line in demo("list", timeout=20).stdout.splitlines()]
     assert names == sorted(names)
-    assert {"classify", "digits", "embed", "faces", "pde", "read", "stream"} <= set(names)
+    assert {"classify", "detect", "digits", "embed", "faces", "pde", "read", "stream"} <= set(names)

@@ -1,4 +1,4 @@
-"""Other models are served as before beside one whose hooks throw, or leave threads behind.
+"""Other models are served as before beside one whose hooks throw, never end, leave threads behind or fill the heap.
 
 Beside attacks by clients, since what counts is the same: ``./roundhouse test --attack``. Several call the bad model all
 the time, and p99 of well-behaved callers of another model is compared with what it was before.
@@ -86,6 +86,16 @@ KINDS = {
       left.start();
     }""",
         ("OK",),
+    ),
+    "endless": Bad(
+        "while (sum >= 0) { sum &= Long.MAX_VALUE; }",
+        ("DEADLINE_EXCEEDED", "RESOURCE_EXHAUSTED", "NOT_FOUND", "UNAVAILABLE"),
+        "its hooks",
+    ),
+    "hoarding": Bad(
+        "var all = new java.util.ArrayList<byte[]>(); while (sum >= 0) { all.add(new byte[1 << 16]); }",
+        ("INTERNAL", "RESOURCE_EXHAUSTED", "NOT_FOUND", "UNAVAILABLE"),
+        "its hooks",
     ),
 }
 

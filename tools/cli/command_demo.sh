@@ -13,6 +13,7 @@ Usage: ./roundhouse demo digits [--grpc-port N]
        ./roundhouse demo read [PICTURE]
        ./roundhouse demo pde
        ./roundhouse demo stream [TEXT]
+       ./roundhouse demo detect [PICTURE]
        ./roundhouse demo list
 
   digits   held-out images of handwritten digits as text, with predicted and true labels, latency and accuracy. Uses
@@ -30,10 +31,12 @@ Usage: ./roundhouse demo digits [--grpc-port N]
            pictures; beside numpy (docs/demo-pde.md)
   stream   texts, or one that begins as yours, continued by a small decoder, each character printed when it comes; beside
            JAX (docs/demo-stream.md)
+  detect   shapes found in pictures, or in a PNG or JPEG of yours, by a Faster R-CNN whose two halves a meta joins, beside
+           torchvision (docs/demo-detect.md). PyTorch is downloaded the first time, 4 GB
   list     the names of the demos
 
-All but digits make their bundle first, once, of weights that pip fetches or, for stream, that are trained in two
-minutes, and start a server of their own.
+All but digits make their bundle first, once, of weights that pip fetches or, for stream and detect, that are trained in
+two minutes, and start a server of their own.
 TEXT
 }
 
@@ -80,7 +83,7 @@ check_demo_arguments() { # NAME ARGUMENTS...
     [[ $name != pde ]] || (($# == 0)) || misuse "demo pde takes nothing more, and got '$1'" demo
     [[ $name != stream ]] || (($# <= 1)) || misuse "demo stream takes one text, got '$1' and '$2'" demo
     [[ $name != embed && $name != stream ]] || return 0
-    [[ $name != faces && $name != read ]] || (($# <= 1)) || misuse "demo $name takes one picture, got '$1' and '$2'" demo
+    [[ $name != faces && $name != read && $name != detect ]] || (($# <= 1)) || misuse "demo $name takes one picture, got '$1' and '$2'" demo
     for file in "$@"; do
         [[ -f $file && -r $file ]] || fail "demo $name: $file is no file that can be read"
     done
@@ -111,15 +114,20 @@ demo_of_made_bundle() { # NAME ARGUMENTS...
     packages=$CLI/demo/$name:$CLI/demo/bundles:$ROOT/tools/model-bench
     begin_steps 8
     prepare worker-service
-    ensure_exporter onnx
+    ensure_exporter "$(demo_source "$name")"
     ensure_demo_bundle "$name" "$packages"
     # the exporter and the stock client pin different versions
     ensure_venv "demo-$name" "$CLI/demo/requirements.txt" "$CLI/demo/$name/requirements.txt"
     start_private_worker "$DEMO_FOLDER/models"
     PYTHONPATH=$packages "$VENV/bin/python" "$CLI/demo/$name.py" --example "$ROOT/examples/$name" \
         --cache "$CACHE" --folder "$DEMO_FOLDER" --grpc-port "$GRPC_PORT" --http-port "$HTTP_PORT" \
-        --metrics-port "$METRICS_PORT" "${given[@]}"
+        --metrics-port "$METRICS_PORT" --export-python "$EXPORT_PYTHON" "${given[@]}"
     printf 'serve it  ./roundhouse up --models %q\n' "$DEMO_FOLDER/models"
+}
+
+# The extra of the exporter that a demo's models need.
+demo_source() { # NAME
+    if [[ $1 == detect ]]; then echo torch; else echo onnx; fi
 }
 
 # Step: a folder of the cache with the bundle of a demo in models/; leaves it in DEMO_FOLDER.

@@ -52,7 +52,8 @@ TXT
               bundles loaded that end processes. Takes three quarters of an hour and 10 GiB of memory;
               --attack=2,10 does these rows alone
   --demos     instead, runs the demos that make a bundle first, each of which compares its answers with a peer's. Takes
-              three minutes, and the first time twelve and a download of 170 MB
+              three minutes, and the first time twelve and a download of 170 MB. Leaves out demo detect where no PyTorch
+              is in the cache; that demo fetches it
   --import    instead, runs all of the exporter's tests: every node test that ONNX has, where CI runs one in eight. Takes
               ten minutes
   --torch     instead, runs the exporter's tests of PyTorch, which CI leaves out, converts a hundred architectures and

@@ -1,5 +1,6 @@
-"""Shared set-up: how programs are compiled, and bundles are dated by their source alone."""
+"""Shared set-up: how programs are compiled, what tests draw, and that bundles bear no date."""
 
+import copy
 import os
 
 import pytest
@@ -15,3 +16,12 @@ if os.environ.get("ROUNDHOUSE_EXPORT_TESTS") != "all":
 @pytest.fixture(autouse=True)
 def _no_source_date(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SOURCE_DATE_EPOCH", raising=False)
+
+
+@pytest.fixture(autouse=True)
+def _draw_alike_in_any_order(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Processes that share the tests run them in any order: none draws on from another."""
+    if hasattr(request.module, "RNG"):
+        monkeypatch.setattr(request.module, "RNG", copy.deepcopy(request.module.RNG))

@@ -22,4 +22,5 @@ def showing(name: str, description: str | None) -> argparse.ArgumentParser:
     parser.add_argument("--grpc-port", type=int, required=True, help="of a server on this machine")
     parser.add_argument("--http-port", type=int, required=True, help="of the same")
     parser.add_argument("--metrics-port", type=int, required=True, help="of the same")
+    parser.add_argument("--export-python", type=Path, required=True, help="runs what made the bundle")
     return parser

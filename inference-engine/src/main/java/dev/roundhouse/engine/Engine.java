@@ -68,6 +68,8 @@ public final class Engine implements AutoCloseable {
             threads.awaitedUserCode(),
             registry.called(),
             threads::watch);
+    ResidencyChanges changes =
+        new ResidencyChanges(registry, requests, residency, threads.unloader());
     CostStore costs = CostStore.open(options.costFile(), costKey(device.description()));
     loader =
         new ModelLoader(
@@ -80,13 +82,16 @@ public final class Engine implements AutoCloseable {
                 costs,
                 hooks,
                 options.links(),
+                spec ->
+                    options
+                        .of(spec.name())
+                        .requireHonoured(spec, options.limitNames().modelOption()),
                 untilFailed(options.loads()),
                 threads.compilers(),
                 threads.unloader(),
-                lanes()));
+                lanes(changes)));
     reports = new EngineReports(options, registry, requests, hostWeights);
-    admin =
-        new EngineAdmin(registry, requests, loader, residency, costs, threads.unloader(), hooks);
+    admin = new EngineAdmin(registry, requests, loader, changes, costs, hooks);
     // Comes first, so that nothing says "ready" while the open requests are being ended.
     requests.failStop().requested().thenAccept(requests::failAdmission);
     threads.start(requests.dispatch());
@@ -120,16 +125,18 @@ public final class Engine implements AutoCloseable {
     };
   }
 
-  private ServingLanes lanes() {
+  private ServingLanes lanes(ResidencyChanges changes) {
     return new ServingLanes() {
       @Override
-      public CompletableFuture<Void> open(ProgramModel model) {
-        return threads.awaiting(requests.activate(model));
+      public CompletableFuture<Void> open(Servable model) {
+        ProgramModel programs = model.inLane();
+        return threads.awaiting(
+            programs == null ? changes.cover(model) : requests.activate(programs));
       }
 
       @Override
       public CompletableFuture<Void> retire(Servable model) {
-        return requests.retire(model);
+        return requests.retire(model).thenRun(() -> changes.uncover(model));
       }
     };
   }

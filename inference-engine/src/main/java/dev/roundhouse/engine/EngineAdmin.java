@@ -13,13 +13,11 @@ import dev.roundhouse.engine.model.ModelStatus;
 import dev.roundhouse.engine.model.ProgramModel;
 import dev.roundhouse.engine.model.PublishedVersion;
 import dev.roundhouse.engine.model.RegisteredModel;
-import dev.roundhouse.engine.residency.Residency;
 import dev.roundhouse.hooks.ModelHooks;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.Executor;
 
 /**
  * Operator control of an engine: loads and unloads models, sets where their weights wait and their
@@ -37,14 +35,13 @@ public final class EngineAdmin {
       ModelRegistry registry,
       RequestPath requests,
       ModelLoader loader,
-      Residency weights,
+      ResidencyChanges residency,
       CostStore costs,
-      Executor unloader,
       HookServer hooks) {
     this.registry = registry;
     this.requests = requests;
     this.loader = loader;
-    residency = new ResidencyChanges(registry, requests, weights, unloader);
+    this.residency = residency;
     this.costs = costs;
     this.hooks = hooks;
   }

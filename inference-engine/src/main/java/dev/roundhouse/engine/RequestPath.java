@@ -24,6 +24,7 @@ import dev.roundhouse.engine.request.Submission;
 import dev.roundhouse.engine.residency.Residency;
 import dev.roundhouse.engine.sequence.SequenceRules;
 import dev.roundhouse.engine.state.DeviceStates;
+import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.OptionalInt;
 import java.util.concurrent.CompletableFuture;
@@ -205,7 +206,9 @@ final class RequestPath {
         model.queueRules(),
         model.queueRules().depth(options.maxQueueDepth()),
         atRunTime.orElse(own.weight().orElse(serving.weight())),
-        own.residency(registered, serving),
+        registry.callGraph().isPinnedForCaller(model.name())
+            ? Optional.of(ServingDefaults.Residency.PINNED_DEVICE)
+            : own.residency(registered, serving),
         DispatchProxy.WARM_UP_RUNS);
   }
 

@@ -71,6 +71,10 @@ class ComposedResidencyTest {
 
   /** An ensemble that calls these one after the other. */
   private void loadChain(String name, String... models) {
+    ready(chain(name, models));
+  }
+
+  private ModelStatus chain(String name, String... models) {
     StringBuilder steps = new StringBuilder();
     for (int i = 0; i < models.length; i++) {
       steps.append(
@@ -80,16 +84,15 @@ class ComposedResidencyTest {
                   i == 0 ? "x" : "t%d".formatted(i),
                   i == models.length - 1 ? "y" : "t%d".formatted(i + 1)));
     }
-    ready(
-        engine.load(
-            TestBundle.ensemble(
-                    """
-                    inputs: [{name: x, dtype: f32, shape: [n, 2]}]
-                    outputs: [{name: y, dtype: f32, shape: [n, 2]}]
-                    steps:
-                    """
-                        + steps)
-                .write(repository, name)));
+    return engine.load(
+        TestBundle.ensemble(
+                """
+                inputs: [{name: x, dtype: f32, shape: [n, 2]}]
+                outputs: [{name: y, dtype: f32, shape: [n, 2]}]
+                steps:
+                """
+                    + steps)
+            .write(repository, name));
   }
 
   private Submission ask(String model) {
@@ -229,6 +232,85 @@ class ComposedResidencyTest {
   private void shouldBeOfThree() {
     engine.assertNothingLeaks();
     engine = engine(3, LRU);
+  }
+
+  private boolean isPinned(String model) {
+    return engine.lane(model).weights().pinned();
+  }
+
+  @Test
+  void shouldPinWhatANewVersionCallsAndLetGoOfWhatOnlyTheOldOneCalled() {
+    shouldBeOfThree();
+    load("a", "b", "c");
+    loadChain("m", "a", "b");
+    done(engine.engine().admin().setResidency("m", PINNED_DEVICE));
+    loadChain("m", "b", "c");
+    engine.run();
+    assertThat(isPinned("a")).isFalse();
+    assertThat(isPinned("b")).isTrue();
+    assertThat(isPinned("c")).isTrue();
+    assertThat(place("c")).isEqualTo(Place.RESIDENT);
+  }
+
+  @Test
+  void shouldKeepWhatIsPinnedByItselfWhenANewVersionDoesNotCallIt() {
+    shouldBeOfThree();
+    load("a", "b", "c");
+    done(engine.engine().admin().setResidency("a", PINNED_DEVICE));
+    loadChain("m", "a", "b");
+    done(engine.engine().admin().setResidency("m", PINNED_DEVICE));
+    loadChain("m", "b", "c");
+    engine.run();
+    assertThat(isPinned("a")).isTrue();
+  }
+
+  @Test
+  void shouldNotTakeANewVersionOfWhichNotAllCanBePinned() {
+    load("a", "b", "c");
+    loadChain("m", "a", "b");
+    done(engine.engine().admin().setResidency("m", PINNED_DEVICE));
+    assertThat(chain("m", "b", "c").reason())
+        .contains("it is pinned, and all that this version calls cannot be: pinning its");
+    engine.run();
+    assertThat(isPinned("a")).isTrue();
+    assertThat(isPinned("b")).isTrue();
+    assertThat(isPinned("c")).isFalse();
+    assertThat(engine.engine().needs("m")).containsExactlyInAnyOrder("a", "b");
+  }
+
+  @Test
+  void shouldPinNewVersionsOfWhatItCalls() {
+    shouldBeOfThree();
+    load("a", "b");
+    loadChain("m", "a", "b");
+    done(engine.engine().admin().setResidency("m", PINNED_DEVICE));
+    load("a");
+    engine.run();
+    assertThat(isPinned("a")).isTrue();
+    done(engine.engine().admin().setResidency("a", PINNED_SYSTEM));
+    assertThat(isPinned("a")).as("which is pinned calls it").isTrue();
+    done(engine.engine().admin().setResidency("m", PINNED_SYSTEM));
+    assertThat(isPinned("a")).isFalse();
+  }
+
+  @Test
+  void shouldLetGoWhenItIsUnloadedAndPinAgainWhenItIsLoaded() {
+    load("a", "b");
+    loadChain("m", "a", "b");
+    done(engine.engine().admin().setResidency("m", PINNED_DEVICE));
+    done(engine.engine().admin().unload("m"));
+    assertThat(isPinned("a")).isFalse();
+    assertThat(isPinned("b")).isFalse();
+    loadChain("m", "a", "b");
+    assertThat(isPinned("a")).isTrue();
+    assertThat(isPinned("b")).isTrue();
+  }
+
+  @Test
+  void shouldNotLookForWeightsInCircles() {
+    chain("m", "n");
+    chain("n", "m");
+    assertThat(engine.engine().needs("m")).isEmpty();
   }
 
   @Test

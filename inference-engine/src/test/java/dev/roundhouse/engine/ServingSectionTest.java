@@ -3,6 +3,7 @@ package dev.roundhouse.engine;
 import static dev.roundhouse.bundle.request.RequestOptions.DEFAULT;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.roundhouse.bundle.model.ServingDefaults;
 import dev.roundhouse.engine.device.SimulatedDeviceOptions;
 import dev.roundhouse.engine.model.ModelState;
 import dev.roundhouse.engine.model.ModelStatus;
@@ -21,6 +22,10 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalDouble;
+import java.util.OptionalInt;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -199,6 +204,40 @@ class ServingSectionTest {
                 .write(repository, "levels"));
     assertThat(levels.state()).isEqualTo(ModelState.FAILED);
     assertThat(levels.reason()).contains("serving.priorities.levels is 257 and the limit is 256");
+    done();
+  }
+
+  @Test
+  void shouldRefuseSettingsThatAModelThatCallsOthersCannotHave() {
+    load("weight: 1", 1);
+    ModelOptions all =
+        new ModelOptions(
+            OptionalDouble.of(2),
+            OptionalInt.of(4),
+            Optional.of(Duration.ofMillis(1)),
+            Optional.of(ServingDefaults.Residency.PINNED_DEVICE));
+    TestEngine strict =
+        new TestEngine(
+            SimulatedDeviceOptions.instant(TestBundle.DOUBLE),
+            EngineOptions.builder().models(Map.of("m", all, "twice", all)).build());
+    assertThat(strict.load(repository.resolve("m")).isReady()).isTrue();
+    Path twice =
+        TestBundle.ensemble(
+                """
+                inputs: [{name: x, dtype: f32, shape: [n, 2]}]
+                outputs: [{name: y, dtype: f32, shape: [n, 2]}]
+                steps:
+                  - {model: m, inputs: {x: x}, outputs: {y: y}}
+                """)
+            .write(repository, "twice");
+    ModelStatus refused = strict.load(twice);
+    assertThat(refused.state()).isEqualTo(ModelState.FAILED);
+    assertThat(refused.reason())
+        .endsWith(
+            "EngineOptions.models[twice].weight, EngineOptions.models[twice].rowCap, EngineOptions.models[twice].maxQueueDelay, EngineOptions.models[twice].residency are for models with programs, and this is of kind ensemble; remove them, or set them at those that this one calls: m");
+    strict.assertQuiescent();
+    strict.assertNothingLeaks();
+    assertThat(engine.load(twice).isReady()).as("without the settings").isTrue();
     done();
   }
 

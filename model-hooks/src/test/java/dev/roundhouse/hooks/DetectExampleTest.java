@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import dev.roundhouse.bundle.tensor.DType;
+import dev.roundhouse.hooks.testing.SampleCalls;
 import dev.roundhouse.hooks.testing.SampleContext;
 import dev.roundhouse.hooks.testing.SampleRequest;
 import java.nio.ByteBuffer;
@@ -11,8 +12,6 @@ import java.nio.ByteOrder;
 import java.nio.FloatBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -44,27 +43,27 @@ class DetectExampleTest {
   void shouldSayWhatIsAtTheAnchorsWhenNothingIsMoved() throws Exception {
     open(new float[] {10, 20, 50, 60}, new float[] {100, 100, 140, 150});
     SampleRequest request = request(SIDE, SIDE);
-    Halves calls = new Halves(request, new float[] {0, 0.1f, 0.9f}, new float[] {0.2f, 0.8f, 0});
+    SampleCalls calls = halves(request, new float[] {0, 0.1f, 0.9f}, new float[] {0.2f, 0.8f, 0});
     Tensors answer = example.hooks().run(request, calls);
     assertThat(floats(answer, "boxes")).containsExactly(10, 20, 50, 60, 100, 100, 140, 150);
     assertThat(floats(answer, "scores")).containsExactly(0.9f, 0.8f);
     assertThat(answer.get("labels").i64().get(0)).isEqualTo(2);
     assertThat(answer.get("labels").i64().get(1)).isEqualTo(1);
     assertThat(answer.get("names").strings()).containsExactly("square", "circle");
-    assertThat(calls.made).containsExactly("proposer", "box-head");
-    assertThat(calls.finished).isTrue();
+    assertThat(calls.called()).containsExactly("proposer", "box-head");
+    assertThat(calls.isFinished()).isTrue();
   }
 
   @Test
   void shouldAnswerInThePicturesPixelsWhenItIsLarger() throws Exception {
     open(new float[] {10, 20, 50, 60}, new float[] {150, 40, 190, 120});
     SampleRequest request = request(SIDE, 2 * SIDE);
-    Halves calls = new Halves(request, new float[] {0, 0.9f, 0.1f}, new float[] {0, 0.8f, 0.2f});
+    SampleCalls calls = halves(request, new float[] {0, 0.9f, 0.1f}, new float[] {0, 0.8f, 0.2f});
     Tensors answer = example.hooks().run(request, calls);
     assertThat(floats(answer, "boxes"))
         .as("none ends below the picture")
         .containsExactly(20, 40, 100, 120, 300, 80, 380, SIDE);
-    FloatBuffer fitted = calls.pictures.getFirst().f32();
+    FloatBuffer fitted = calls.made().getFirst().inputs().get("image").f32();
     assertThat(fitted.get((SIDE / 2 - 1) * SIDE)).as("the last row of the picture").isEqualTo(1);
     assertThat(fitted.get(SIDE / 2 * SIDE)).as("below it").isZero();
   }
@@ -76,9 +75,9 @@ class DetectExampleTest {
     float[] circle = {0, 0.9f, 0.1f};
     float[] lessOfACircle = {0.2f, 0.8f, 0};
     float[] square = {0.2f, 0, 0.8f};
-    Tensors same = example.hooks().run(request, new Halves(request, circle, lessOfACircle));
+    Tensors same = example.hooks().run(request, halves(request, circle, lessOfACircle));
     assertThat(same.get("names").strings()).containsExactly("circle");
-    Tensors different = example.hooks().run(request, new Halves(request, circle, square));
+    Tensors different = example.hooks().run(request, halves(request, circle, square));
     assertThat(different.get("names").strings()).containsExactly("circle", "square");
   }
 
@@ -86,7 +85,8 @@ class DetectExampleTest {
   void shouldLeaveOutWhatIsUnlikelyOrNothing() throws Exception {
     open(new float[] {10, 20, 50, 60}, new float[] {100, 100, 140, 150});
     SampleRequest request = request(SIDE, SIDE);
-    Halves calls = new Halves(request, new float[] {0.9f, 0.1f, 0}, new float[] {0.3f, 0.4f, 0.3f});
+    SampleCalls calls =
+        halves(request, new float[] {0.9f, 0.1f, 0}, new float[] {0.3f, 0.4f, 0.3f});
     Tensors answer = example.hooks().run(request, calls);
     assertThat(answer.get("boxes").shape().dims()).containsExactly(0, 4);
     assertThat(answer.get("names").strings()).isEmpty();
@@ -96,10 +96,10 @@ class DetectExampleTest {
   void shouldNotAskWhatIsThereWhenNothingIsProposed() throws Exception {
     open();
     SampleRequest request = request(SIDE, SIDE);
-    Halves calls = new Halves(request);
+    SampleCalls calls = halves(request);
     Tensors answer = example.hooks().run(request, calls);
     assertThat(answer.get("boxes").shape().dims()).containsExactly(0, 4);
-    assertThat(calls.made).containsExactly("proposer");
+    assertThat(calls.called()).containsExactly("proposer");
   }
 
   @Test
@@ -107,7 +107,7 @@ class DetectExampleTest {
     open();
     SampleRequest request = request(8, 0);
     assertThatExceptionOfType(HookException.class)
-        .isThrownBy(() -> example.hooks().run(request, new Halves(request)))
+        .isThrownBy(() -> example.hooks().run(request, halves(request)))
         .withMessageContaining("no pixels");
   }
 
@@ -143,65 +143,36 @@ class DetectExampleTest {
   }
 
   /** Proposes the anchors as they are, the first as the likeliest, and then says these scores. */
-  private static final class Halves implements Calls {
-    final List<String> made = new ArrayList<>();
-    final List<Tensor> pictures = new ArrayList<>();
-    boolean finished;
-    private final HookRequest request;
-    private final float[][] scores;
+  private static SampleCalls halves(HookRequest request, float[]... scores) {
+    return new SampleCalls()
+        .with("proposer", inputs -> proposals(request))
+        .with("box-head", inputs -> what(request, inputs.get("rois"), scores));
+  }
 
-    Halves(HookRequest request, float[]... scores) {
-      this.request = request;
-      this.scores = scores;
+  private static Tensors proposals(HookRequest request) {
+    Tensor objectness = request.tensor("objectness", DType.F32, 1, ANCHORS);
+    for (int i = 0; i < ANCHORS; i++) {
+      objectness.f32().put(i, -i);
     }
+    Tensor fine = request.tensor("fine", DType.F32, 1, CHANNELS, 24, 24);
+    for (int i = 0; i < CHANNELS * 24 * 24; i++) {
+      fine.f32().put(i, 1);
+    }
+    return Tensors.of(
+        objectness,
+        request.tensor("deltas", DType.F32, 1, ANCHORS, 4),
+        fine,
+        request.tensor("coarse", DType.F32, 1, CHANNELS, 12, 12));
+  }
 
-    @Override
-    public Tensors call(String name, Tensors inputs, String... outputs) {
-      made.add(name);
-      return name.equals("proposer") ? proposals(inputs.get("image")) : what(inputs.get("rois"));
+  private static Tensors what(HookRequest request, Tensor rois, float[]... scores) {
+    assertThat(rois.shape().dims()).containsExactly(scores.length, CHANNELS, 7, 7);
+    assertThat(rois.f32().get(0)).as("of the fine level").isEqualTo(1);
+    Tensor told = request.tensor("scores", DType.F32, scores.length, CLASSES);
+    FloatBuffer into = told.f32();
+    for (float[] row : scores) {
+      into.put(row);
     }
-
-    private Tensors proposals(Tensor image) {
-      pictures.add(image);
-      Tensor objectness = request.tensor("objectness", DType.F32, 1, ANCHORS);
-      for (int i = 0; i < ANCHORS; i++) {
-        objectness.f32().put(i, -i);
-      }
-      Tensor fine = request.tensor("fine", DType.F32, 1, CHANNELS, 24, 24);
-      for (int i = 0; i < CHANNELS * 24 * 24; i++) {
-        fine.f32().put(i, 1);
-      }
-      return Tensors.of(
-          objectness,
-          request.tensor("deltas", DType.F32, 1, ANCHORS, 4),
-          fine,
-          request.tensor("coarse", DType.F32, 1, CHANNELS, 12, 12));
-    }
-
-    private Tensors what(Tensor rois) {
-      assertThat(rois.shape().dims()).containsExactly(scores.length, CHANNELS, 7, 7);
-      assertThat(rois.f32().get(0)).as("of the fine level").isEqualTo(1);
-      Tensor told = request.tensor("scores", DType.F32, scores.length, CLASSES);
-      FloatBuffer into = told.f32();
-      for (float[] row : scores) {
-        into.put(row);
-      }
-      return Tensors.of(told, request.tensor("deltas", DType.F32, scores.length, CLASSES * 4));
-    }
-
-    @Override
-    public Pending callAsync(String name, Tensors inputs, String... outputs) {
-      throw new UnsupportedOperationException("the two halves run one after the other");
-    }
-
-    @Override
-    public Tensor scratch(String name, DType dtype, long... shape) {
-      return request.tensor(name, dtype, shape);
-    }
-
-    @Override
-    public void finish() {
-      finished = true;
-    }
+    return Tensors.of(told, request.tensor("deltas", DType.F32, scores.length, CLASSES * 4));
   }
 }

@@ -4,12 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import dev.roundhouse.bundle.tensor.DType;
+import dev.roundhouse.hooks.testing.SampleCalls;
 import dev.roundhouse.hooks.testing.SampleContext;
 import dev.roundhouse.hooks.testing.SampleRequest;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -38,7 +37,7 @@ class ReadExampleTest {
   @Test
   void shouldReadWhatIsFoundFromTheTopDown() throws Exception {
     SampleRequest request = request(200, 300);
-    Found calls = new Found(request, new int[] {20, 100, 60, 110}, new int[] {30, 40, 280, 52});
+    SampleCalls calls = found(request, new int[] {20, 100, 60, 110}, new int[] {30, 40, 280, 52});
     Tensors answer = example.hooks().run(request, calls);
     assertThat(answer.get("text").strings()).containsExactly("ab c", "ab c");
     assertThat(answer.get("boxes").shape().dims()).containsExactly(2, 4);
@@ -47,25 +46,25 @@ class ReadExampleTest {
     assertThat(left).as("larger than what is marked").isBetween(15f, 29f);
     assertThat(top).isBetween(25f, 39f);
     assertThat(answer.get("scores").f32().get(0)).isEqualTo(0.9f);
-    assertThat(calls.made).containsExactly("finder", "reader-320", "reader-640");
-    assertThat(calls.finished).isTrue();
+    assertThat(calls.called()).containsExactly("finder", "reader-320", "reader-640");
+    assertThat(calls.isFinished()).isTrue();
   }
 
   @Test
   void shouldAnswerWithNothingWhereThereIsNoText() throws Exception {
     SampleRequest request = request(48, 64);
-    Found calls = new Found(request);
+    SampleCalls calls = found(request);
     Tensors answer = example.hooks().run(request, calls);
     assertThat(answer.get("text").strings()).isEmpty();
     assertThat(answer.get("boxes").shape().dims()).containsExactly(0, 4);
-    assertThat(calls.made).containsExactly("finder");
+    assertThat(calls.called()).containsExactly("finder");
   }
 
   @Test
   void shouldRefuseAPictureWithoutPixels() {
     SampleRequest request = request(0, 8);
     assertThatExceptionOfType(HookException.class)
-        .isThrownBy(() -> example.hooks().run(request, new Found(request)))
+        .isThrownBy(() -> example.hooks().run(request, found(request)))
         .withMessageContaining("no pixels");
   }
 
@@ -74,71 +73,34 @@ class ReadExampleTest {
   }
 
   /** Finds text in these boxes, each of left, top, right and bottom, and reads {@code ab c}. */
-  private static final class Found implements Calls {
-    final List<String> made = new ArrayList<>();
-    boolean finished;
-    private final HookRequest request;
-    private final int[][] boxes;
+  private static SampleCalls found(HookRequest request, int[]... boxes) {
+    return new SampleCalls()
+        .with("finder", inputs -> text(request, boxes))
+        .with("reader-320", inputs -> classes(request, inputs.get("crops").dim(0)))
+        .with("reader-640", inputs -> classes(request, inputs.get("crops").dim(0)));
+  }
 
-    Found(HookRequest request, int[]... boxes) {
-      this.request = request;
-      this.boxes = boxes;
-    }
-
-    @Override
-    public Tensors call(String name, Tensors inputs, String... outputs) {
-      made.add(name);
-      return name.equals("finder") ? text() : classes(inputs.get("crops").dim(0));
-    }
-
-    private Tensors text() {
-      Tensor text = request.tensor("text", DType.F32, 1, 1, SIDE, SIDE);
-      for (int[] box : boxes) {
-        for (int y = box[1]; y < box[3]; y++) {
-          for (int x = box[0]; x < box[2]; x++) {
-            text.f32().put(y * SIDE + x, 0.9f);
-          }
+  private static Tensors text(HookRequest request, int[]... boxes) {
+    Tensor text = request.tensor("text", DType.F32, 1, 1, SIDE, SIDE);
+    for (int[] box : boxes) {
+      for (int y = box[1]; y < box[3]; y++) {
+        for (int x = box[0]; x < box[2]; x++) {
+          text.f32().put(y * SIDE + x, 0.9f);
         }
       }
-      return Tensors.of(text);
     }
+    return Tensors.of(text);
+  }
 
-    /** Classes are none, a, b, c and space. */
-    private Tensors classes(int rows) {
-      int[] steps = {1, 1, 0, 2, 4, 3, 4};
-      Tensor classes = request.tensor("classes", DType.F32, rows, steps.length, 5);
-      for (int row = 0; row < rows; row++) {
-        for (int step = 0; step < steps.length; step++) {
-          classes.f32().put((row * steps.length + step) * 5 + steps[step], 0.9f);
-        }
+  /** Classes are none, a, b, c and space. */
+  private static Tensors classes(HookRequest request, int rows) {
+    int[] steps = {1, 1, 0, 2, 4, 3, 4};
+    Tensor classes = request.tensor("classes", DType.F32, rows, steps.length, 5);
+    for (int row = 0; row < rows; row++) {
+      for (int step = 0; step < steps.length; step++) {
+        classes.f32().put((row * steps.length + step) * 5 + steps[step], 0.9f);
       }
-      return Tensors.of(classes);
     }
-
-    @Override
-    public Tensor scratch(String name, DType dtype, long... shape) {
-      return request.tensor(name, dtype, shape);
-    }
-
-    @Override
-    public Pending callAsync(String name, Tensors inputs, String... outputs) {
-      Tensors answer = call(name, inputs, outputs);
-      return new Pending() {
-        @Override
-        public Tensors await() {
-          return answer;
-        }
-
-        @Override
-        public boolean isDone() {
-          return true;
-        }
-      };
-    }
-
-    @Override
-    public void finish() {
-      finished = true;
-    }
+    return Tensors.of(classes);
   }
 }

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatExceptionOfType;
 
 import dev.roundhouse.bundle.tensor.DType;
+import dev.roundhouse.hooks.testing.SampleCalls;
 import dev.roundhouse.hooks.testing.SampleContext;
 import dev.roundhouse.hooks.testing.SampleRequest;
 import java.nio.IntBuffer;
@@ -44,7 +45,7 @@ class StreamExampleTest {
   @Test
   void shouldSendEachCharacterUntilTheTextEnds() throws Exception {
     SampleRequest request = request("ab", 100);
-    Tensors last = example.hooks().run(request, new Alphabet(request));
+    Tensors last = example.hooks().run(request, new Alphabet(request).calls);
     assertThat(text(request)).isEqualTo("cdefgh");
     assertThat(request.parts()).hasSize(6);
     assertThat(last.size()).as("tensors behind the last part").isZero();
@@ -53,46 +54,46 @@ class StreamExampleTest {
   @Test
   void shouldSendNoMoreThanIsAskedFor() throws Exception {
     SampleRequest request = request("a", 3);
-    Tensors unused = example.hooks().run(request, new Alphabet(request));
+    Tensors unused = example.hooks().run(request, new Alphabet(request).calls);
     assertThat(text(request)).isEqualTo("bcd");
   }
 
   @Test
   void shouldShowTheDecoderTheEndBeforeAShortText() throws Exception {
     SampleRequest request = request("gf", 1);
-    Alphabet calls = new Alphabet(request);
-    Tensors unused = example.hooks().run(request, calls);
-    assertThat(calls.length).isEqualTo(3);
-    assertThat(Arrays.copyOf(calls.seen, 4)).containsExactly(0, 9, 8, 0);
+    Alphabet decoder = new Alphabet(request);
+    Tensors unused = example.hooks().run(request, decoder.calls);
+    assertThat(decoder.length).isEqualTo(3);
+    assertThat(Arrays.copyOf(decoder.seen, 4)).containsExactly(0, 9, 8, 0);
     assertThat(text(request)).isEqualTo("g");
   }
 
   @Test
   void shouldShowTheDecoderTheLastCharactersOfALongText() throws Exception {
     SampleRequest request = request("h".repeat(40) + "a".repeat(WINDOW - 2) + "b", 2);
-    Alphabet calls = new Alphabet(request);
-    Tensors unused = example.hooks().run(request, calls);
-    assertThat(calls.length).isEqualTo(WINDOW);
-    assertThat(calls.seen).startsWith(3).endsWith(3, 3, 4, 5);
-    assertThat(calls.seen).as("nothing of the beginning").doesNotContain(0, 10);
+    Alphabet decoder = new Alphabet(request);
+    Tensors unused = example.hooks().run(request, decoder.calls);
+    assertThat(decoder.length).isEqualTo(WINDOW);
+    assertThat(decoder.seen).startsWith(3).endsWith(3, 3, 4, 5);
+    assertThat(decoder.seen).as("nothing of the beginning").doesNotContain(0, 10);
     assertThat(text(request)).isEqualTo("cd");
   }
 
   @Test
   void shouldBeginATextOfItsOwnWhenNothingIsSent() throws Exception {
     SampleRequest request = request("", 2);
-    Tensors unused = example.hooks().run(request, new Alphabet(request));
+    Tensors unused = example.hooks().run(request, new Alphabet(request).calls);
     assertThat(text(request)).isEqualTo("\n ");
   }
 
   @Test
   void shouldCallNoMoreWhenTheCallerHasLeft() {
     SampleRequest request = request("a", 100);
-    Alphabet calls = new Alphabet(request);
-    calls.leavesAt = 3;
+    Alphabet decoder = new Alphabet(request);
+    decoder.leavesAt = 3;
     assertThatExceptionOfType(CancellationException.class)
-        .isThrownBy(() -> example.hooks().run(request, calls));
-    assertThat(calls.made).isEqualTo(3);
+        .isThrownBy(() -> example.hooks().run(request, decoder.calls));
+    assertThat(decoder.calls.made()).hasSize(3);
     assertThat(text(request)).isEqualTo("bc");
   }
 
@@ -106,12 +107,12 @@ class StreamExampleTest {
       })
   void shouldRefuseByName(String text, int most, String message) {
     SampleRequest request = request(text, most);
-    Alphabet calls = new Alphabet(request);
+    Alphabet decoder = new Alphabet(request);
     assertThatExceptionOfType(HookException.class)
-        .isThrownBy(() -> example.hooks().run(request, calls))
+        .isThrownBy(() -> example.hooks().run(request, decoder.calls))
         .withMessage(message)
         .satisfies(e -> assertThat(e.code()).isEqualTo(HookException.Code.INVALID_ARGUMENT));
-    assertThat(calls.made).isZero();
+    assertThat(decoder.calls.made()).isEmpty();
   }
 
   private SampleRequest request(String text, int most) {
@@ -131,10 +132,10 @@ class StreamExampleTest {
         .collect(Collectors.joining());
   }
 
-  /** After each character comes the next, and after the last the end. */
-  private static final class Alphabet implements Calls {
+  /** A decoder after whose each character comes the next, and after the last the end. */
+  private static final class Alphabet {
     private final SampleRequest request;
-    int made;
+    final SampleCalls calls = new SampleCalls().with("decoder", this::next);
     int leavesAt = Integer.MAX_VALUE;
     int length;
     int[] seen = {};
@@ -143,32 +144,17 @@ class StreamExampleTest {
       this.request = request;
     }
 
-    @Override
-    public Tensors call(String name, Tensors inputs, String... outputs) {
-      assertThat(name).isEqualTo("decoder");
+    private Tensors next(Tensors inputs) {
       IntBuffer tokens = inputs.get("tokens").i32();
       length = inputs.get("length").i32().get(0);
       seen = new int[tokens.remaining()];
       IntBuffer unused = tokens.get(seen);
-      if (++made == leavesAt) {
+      if (calls.made().size() == leavesAt) {
         request.cancel();
       }
       float[] scores = new float[CHARACTERS.length() + 1];
       scores[(seen[length - 1] + 1) % scores.length] = 1;
       return Tensors.of(SampleRequest.f32("scores", scores, 1, scores.length));
     }
-
-    @Override
-    public Pending callAsync(String name, Tensors inputs, String... outputs) {
-      throw new AssertionError("one character after the other");
-    }
-
-    @Override
-    public Tensor scratch(String name, DType dtype, long... shape) {
-      return request.tensor(name, dtype, shape);
-    }
-
-    @Override
-    public void finish() {}
   }
 }

@@ -14,6 +14,7 @@ import dev.roundhouse.kserve.proto.ModelMetadataRequest;
 import dev.roundhouse.kserve.proto.ModelReadyRequest;
 import dev.roundhouse.kserve.proto.ModelStatistics;
 import dev.roundhouse.kserve.proto.ModelStatisticsRequest;
+import dev.roundhouse.kserve.proto.RepositoryIndexRequest;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import java.net.http.HttpRequest.BodyPublishers;
@@ -54,7 +55,23 @@ class EnsembleCallsTest {
             """)
         .file("labels.txt", "left\nright\n".getBytes(StandardCharsets.UTF_8))
         .write(repository, "both");
-    worker = new RunningWorker(repository, TestBundle.DOUBLE).awaitLoaded();
+    for (String name : List.of("weighed", "my.held")) {
+      TestBundle.ensemble(
+              """
+              inputs: [{name: x, dtype: f32, shape: [n, 2]}]
+              outputs: [{name: y, dtype: f32, shape: [n, 2]}]
+              steps: [{model: first, inputs: {x: x}, outputs: {y: y}}]
+              """)
+          .write(repository, name);
+    }
+    worker =
+        new RunningWorker(
+                repository,
+                TestBundle.DOUBLE,
+                "--roundhouse.worker.models.weighed.weight=2",
+                "--roundhouse.worker.models.weighed.max-batch-size=8",
+                "--roundhouse.worker.models[my.held].max-queue-delay=1ms")
+            .awaitLoaded();
   }
 
   @AfterAll
@@ -97,6 +114,17 @@ class EnsembleCallsTest {
     assertThat(metadata.getInputs(0).getShapeList()).containsExactly(-1L, 2L);
     assertThat(json(worker.get("http", "/v2/models/both")).get("platform"))
         .hasToString("\"ensemble\"");
+  }
+
+  @Test
+  void shouldRefuseSettingsThatItCannotHaveByTheirKeys() {
+    var index = worker.stub().repositoryIndex(RepositoryIndexRequest.getDefaultInstance());
+    assertThat(index.getModelsList())
+        .filteredOn(model -> List.of("weighed", "my.held").contains(model.getName()))
+        .extracting(model -> model.getReason().replaceFirst("^[^:]*: ", ""))
+        .containsExactly(
+            "roundhouse.worker.models[my.held].max-queue-delay is for models with programs, and this is of kind ensemble; remove it, or set it at those that this one calls: first",
+            "roundhouse.worker.models.weighed.weight, roundhouse.worker.models.weighed.max-batch-size are for models with programs, and this is of kind ensemble; remove them, or set them at those that this one calls: first");
   }
 
   private static ModelEnsembling.Step step(String model, String input, String output) {

@@ -62,7 +62,16 @@ class TextSplitTest {
 
   @BeforeAll
   static void start() throws Exception {
-    TestBundle.doubling(2, 1, 4)
+    embedder().write(repository, "embedder");
+    embedder().serving("queue: {max_size: 1}").write(repository, "narrow");
+    DEVICE.passes.release(1_000_000);
+    worker =
+        new RunningWorker(repository, DEVICE, "--roundhouse.worker.scheduler.max-queued-bytes=1MB")
+            .awaitLoaded();
+  }
+
+  private static TestBundle embedder() {
+    return TestBundle.doubling(2, 1, 4)
         .changed(
             "batch_sizes",
             """
@@ -70,12 +79,7 @@ class TextSplitTest {
             client_inputs: [{name: text, dtype: bytes, shape: [n]}]
             client_outputs: [{name: y, dtype: f32, shape: [n, 2]}]
             batch_sizes""")
-        .file("Model.java", HOOKS.getBytes(StandardCharsets.UTF_8))
-        .write(repository, "embedder");
-    DEVICE.passes.release(1_000_000);
-    worker =
-        new RunningWorker(repository, DEVICE, "--roundhouse.worker.scheduler.max-queued-bytes=1MB")
-            .awaitLoaded();
+        .file("Model.java", HOOKS.getBytes(StandardCharsets.UTF_8));
   }
 
   @AfterAll
@@ -117,7 +121,7 @@ class TextSplitTest {
   void shouldRunNothingMoreWhenTheCallerLeaves() throws Exception {
     long cancelled = count(Metric.CANCELLED);
     long accepted = count(Metric.ACCEPTED);
-    byte[] body = body(3, "").getBytes(StandardCharsets.UTF_8);
+    byte[] body = body("embedder", 3, "").getBytes(StandardCharsets.UTF_8);
     DEVICE.passes.release(1);
     try (Socket caller = new Socket("127.0.0.1", worker.port("http"))) {
       String head =
@@ -155,6 +159,30 @@ class TextSplitTest {
     assertThat(refused).isPositive();
   }
 
+  @Test
+  void shouldAnswerAllWhereFewerMayWaitThanThereAreParts() throws Exception {
+    long failed = count("narrow", Metric.FAILED);
+    CompletableFuture<HttpResponse<byte[]>> answer = send("narrow", 3);
+    DEVICE.arrivals.acquire();
+    await(() -> count("narrow", Metric.FAILED) - failed >= 2); // for want of room
+    DEVICE.passes.release(1_000);
+    assertAnswered(answer.get(30, TimeUnit.SECONDS), 3);
+  }
+
+  @Test
+  void shouldRefuseTheWholeWhenOthersTakeTheRoom() throws Exception {
+    long failed = count("narrow", Metric.FAILED);
+    CompletableFuture<HttpResponse<byte[]>> first = send("narrow", 3);
+    DEVICE.arrivals.acquire();
+    await(() -> count("narrow", Metric.FAILED) - failed >= 2); // one runs, one waits
+    HttpResponse<byte[]> second = send("narrow", 3).get(30, TimeUnit.SECONDS);
+    assertThat(second.statusCode()).isEqualTo(429);
+    assertThat(JSON.readTree(second.body()).get("error").get("message").stringValue())
+        .contains("serving.queue.max_size");
+    DEVICE.passes.release(1_000);
+    assertAnswered(first.get(30, TimeUnit.SECONDS), 3);
+  }
+
   private static void assertAnswered(HttpResponse<byte[]> answer, int length) {
     assertThat(answer.statusCode()).isEqualTo(200);
     JsonNode data = JSON.readTree(answer.body()).get("data");
@@ -164,20 +192,32 @@ class TextSplitTest {
     }
   }
 
-  private static String body(int length, String more) {
+  private static String body(String model, int length, String more) {
     String text = "\"" + "x".repeat(length) + "\"";
     return IntStream.range(0, TEXTS)
         .mapToObj(i -> text)
-        .collect(Collectors.joining(",", "{\"model\":\"embedder\",\"input\":[", "]" + more + "}"));
+        .collect(
+            Collectors.joining(",", "{\"model\":\"" + model + "\",\"input\":[", "]" + more + "}"));
   }
 
   private static CompletableFuture<HttpResponse<byte[]>> send(int length, String more) {
-    return worker.sendAsync(
-        worker.http("/v1/embeddings").POST(BodyPublishers.ofString(body(length, more))));
+    return send(body("embedder", length, more));
+  }
+
+  private static CompletableFuture<HttpResponse<byte[]>> send(String model, int length) {
+    return send(body(model, length, ""));
+  }
+
+  private static CompletableFuture<HttpResponse<byte[]>> send(String body) {
+    return worker.sendAsync(worker.http("/v1/embeddings").POST(BodyPublishers.ofString(body)));
   }
 
   private static long count(Metric metric) {
-    return worker.bean(Engine.class).reports().counters("embedder").orElseThrow().get(metric);
+    return count("embedder", metric);
+  }
+
+  private static long count(String model, Metric metric) {
+    return worker.bean(Engine.class).reports().counters(model).orElseThrow().get(metric);
   }
 
   private static void await(BooleanSupplier condition) {

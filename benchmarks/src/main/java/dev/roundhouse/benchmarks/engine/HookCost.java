@@ -16,10 +16,12 @@ import dev.roundhouse.measure.Spinners;
 import dev.roundhouse.measure.VcpuCondition;
 import java.lang.foreign.Arena;
 import java.util.function.ToDoubleFunction;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What a hook costs that does nothing: a no-op model with two such hooks, against the same model
- * without, for one request at a time and under load.
+ * without, for one request at a time and under load. Beside it what the wake of a thread takes, of
+ * which a hook cannot do without one.
  */
 final class HookCost implements Bench {
   private static final int HOOKS = 2;
@@ -41,6 +43,7 @@ final class HookCost implements Bench {
   public void run(BenchRun run) throws Exception {
     try (Scratch scratch = Scratch.create();
         Arena arena = Arena.ofShared();
+        ThreadWake wake = new ThreadWake();
         NoOpDevice device = new NoOpDevice();
         Engine engine = Engine.open(EngineOptions.DEFAULT, device)) {
       engine.admin().load(NoOpModel.image(0)).join();
@@ -56,11 +59,16 @@ final class HookCost implements Bench {
       for (VcpuCondition condition : VcpuCondition.values()) {
         try (Spinners spinners =
             Spinners.hold(condition, run.root().idleSpinner(), scratch.path())) {
-          measure(run, caller, 1, condition + ", depth 1: p50", LoadSample::p50Micros);
+          measure(run, caller, 1, condition + ", depth 1: p50", LoadSample::p50Micros, wake);
         }
       }
       measure(
-          run, caller, LOAD, "depth " + LOAD + ": CPU a request", LoadSample::cpuMicrosPerRequest);
+          run,
+          caller,
+          LOAD,
+          "depth " + LOAD + ": CPU a request",
+          LoadSample::cpuMicrosPerRequest,
+          null);
     }
   }
 
@@ -69,14 +77,20 @@ final class HookCost implements Bench {
       EngineCaller caller,
       int depth,
       String what,
-      ToDoubleFunction<LoadSample> figure) {
+      ToDoubleFunction<LoadSample> figure,
+      @Nullable ThreadWake wake) {
     int rounds = run.quick() ? 5 : 15;
     int millis = run.quick() ? 200 : 500;
     Pairs pairs = new Pairs();
+    Pairs wakes = new Pairs();
     for (int round = 0; round < rounds; round++) {
       double hooked = figure.applyAsDouble(sample(caller, 1, depth, millis));
       double plain = figure.applyAsDouble(sample(caller, 0, depth, millis));
-      pairs.add(Math.max((hooked - plain) / HOOKS, Double.MIN_NORMAL), BUDGET_MICROS);
+      double added = Math.max((hooked - plain) / HOOKS, Double.MIN_NORMAL);
+      pairs.add(added, BUDGET_MICROS);
+      if (wake != null) {
+        wakes.add(added, wake.p50Micros());
+      }
     }
     run.cells()
         .accept(
@@ -86,6 +100,16 @@ final class HookCost implements Bench {
                 pairs.compare(),
                 "us",
                 Goal.atMost(1)));
+    if (wake != null) {
+      run.cells()
+          .accept(
+              new Cell(
+                  name(),
+                  what + ": added per hook, vs the wake of a thread",
+                  wakes.compare(),
+                  "us",
+                  null));
+    }
   }
 
   private static LoadSample sample(EngineCaller caller, int model, int depth, int millis) {

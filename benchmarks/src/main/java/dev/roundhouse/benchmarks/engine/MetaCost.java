@@ -43,6 +43,7 @@ final class MetaCost implements Bench {
   public void run(BenchRun run) throws Exception {
     try (Scratch scratch = Scratch.create();
         Arena arena = Arena.ofShared();
+        ThreadWake wake = new ThreadWake();
         NoOpDevice device = new NoOpDevice();
         Engine engine = Engine.open(EngineOptions.DEFAULT, device)) {
       engine.admin().load(NoOpModel.image(0)).join();
@@ -58,7 +59,7 @@ final class MetaCost implements Bench {
       for (VcpuCondition condition : VcpuCondition.values()) {
         try (Spinners spinners =
             Spinners.hold(condition, run.root().idleSpinner(), scratch.path())) {
-          measure(run, caller, condition.toString());
+          measure(run, caller, condition.toString(), wake);
         }
       }
     }
@@ -95,11 +96,12 @@ final class MetaCost implements Bench {
     }
   }
 
-  private void measure(BenchRun run, EngineCaller caller, String condition) {
+  private void measure(BenchRun run, EngineCaller caller, String condition, ThreadWake wake) {
     int rounds = run.quick() ? 5 : 15;
     int millis = run.quick() ? 200 : 500;
     Pairs added = new Pairs();
     Pairs calls = new Pairs();
+    Pairs wakes = new Pairs();
     for (int round = 0; round < rounds; round++) {
       double many = p50Micros(caller, MANY, millis);
       double none = p50Micros(caller, NONE, millis);
@@ -107,6 +109,7 @@ final class MetaCost implements Bench {
       double call = Math.max((many - none) / CALLS, Double.MIN_NORMAL);
       added.add(Math.max(call - request, Double.MIN_NORMAL), BUDGET_MICROS);
       calls.add(call, request);
+      wakes.add(Math.max(call - request, Double.MIN_NORMAL), wake.p50Micros());
     }
     run.cells()
         .accept(
@@ -122,6 +125,14 @@ final class MetaCost implements Bench {
                 name(),
                 condition + ": a call, vs a caller's request",
                 calls.compare(),
+                "us",
+                null));
+    run.cells()
+        .accept(
+            new Cell(
+                name(),
+                condition + ": added per call, vs the wake of a thread",
+                wakes.compare(),
                 "us",
                 null));
   }

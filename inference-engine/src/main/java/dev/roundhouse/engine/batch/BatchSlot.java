@@ -13,20 +13,18 @@ import dev.roundhouse.engine.observe.Ledger;
 import dev.roundhouse.engine.queue.QueuedRequest;
 import dev.roundhouse.engine.state.ArgumentsOnDevice;
 import dev.roundhouse.engine.state.CarriedState;
-import java.util.Arrays;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A place for one batch, from the choice of its rows to the delivery of its answers: the members,
- * the staging memory of their inputs, the uploads, the execution. Reused, so that forming a batch
- * allocates nothing. Owned by the dispatch thread; while DELIVERING, the members and the execution
- * belong to whoever delivers.
+ * A place for one batch, from the choice of its rows to the delivery of its answers: the {@link
+ * BatchMembers members}, the staging memory of their inputs, the uploads, the execution. Reused, so
+ * that forming a batch allocates nothing. Owned by the dispatch thread; while DELIVERING, the
+ * members and the execution belong to whoever delivers.
  *
- * <p>A member is a request or, when it has more rows than a program takes, a piece of one. A batch
- * without members is a run to warm its program up.
+ * <p>A batch without members is a run to warm its program up.
  */
-public final class BatchSlot implements AutoCloseable {
+public final class BatchSlot extends BatchMembers implements AutoCloseable {
 
   /** Life cycle of what is in the slot. */
   public enum State {
@@ -43,16 +41,7 @@ public final class BatchSlot implements AutoCloseable {
   private static final @Nullable DeviceBuffer[] NO_ARGUMENTS = new @Nullable DeviceBuffer[0];
 
   private final Staging staging;
-  private final Ledger ledger;
   private State state = State.FREE;
-
-  // A dropped member has no request; its rows run as padding.
-  private @Nullable QueuedRequest[] requests = new @Nullable QueuedRequest[16];
-  private int[] firstRows = new int[16];
-  private int[] rowCounts = new int[16];
-  private int size;
-  private int live;
-  private int rows;
 
   private @Nullable ModelLane lane;
   private @Nullable PreparedProgram program;
@@ -62,12 +51,6 @@ public final class BatchSlot implements AutoCloseable {
   private long expectedNanos;
   private long inputNanos;
   private long uploadedBytes;
-
-  /** True once its members do not count as waiting any more. */
-  private boolean left;
-
-  /** True when a member wants a receipt. */
-  private boolean receipts;
 
   /** True once the device has been asked to run it. */
   private boolean begun;
@@ -81,7 +64,7 @@ public final class BatchSlot implements AutoCloseable {
    * @param ledger counts members that leave their queue
    */
   public BatchSlot(int index, Device device, Ledger ledger) {
-    this.ledger = ledger;
+    super(ledger);
     staging = new Staging(index, device);
   }
 
@@ -112,52 +95,13 @@ public final class BatchSlot implements AutoCloseable {
     program = withProgram;
     expectedNanos = Math.round(withProgram.cost().meanNanos());
     inputNanos = 0;
-    receipts = false;
-    left = false;
+    waitAnew();
     begun = false;
-  }
-
-  void add(QueuedRequest request, int firstRow, int rowCount) {
-    if (size == requests.length) {
-      requests = Arrays.copyOf(requests, size * 2);
-      firstRows = Arrays.copyOf(firstRows, size * 2);
-      rowCounts = Arrays.copyOf(rowCounts, size * 2);
-    }
-    requests[size] = request;
-    firstRows[size] = firstRow;
-    rowCounts[size] = rowCount;
-    size++;
-    live++;
-    rows += rowCount;
-    receipts |= request.notes() != null;
-  }
-
-  /** Drops a member: its rows run as padding. */
-  public void drop(int member) {
-    QueuedRequest request = requests[member];
-    if (request != null) {
-      if (!left && firstRows[member] == 0) {
-        ledger.leave(request.counters());
-      }
-      requests[member] = null;
-      live--;
-      rows -= rowCounts[member];
-    }
   }
 
   /** True when another slot was given exactly the same rows, program and order. */
   public boolean hasSameMembers(BatchSlot other) {
-    if (program != other.program || size != other.size || live != size) {
-      return false;
-    }
-    for (int member = 0; member < size; member++) {
-      if (requests[member] != other.requests[member]
-          || firstRows[member] != other.firstRows[member]
-          || rowCounts[member] != other.rowCounts[member]) {
-        return false;
-      }
-    }
-    return true;
+    return program == other.program && isSameRows(other);
   }
 
   /**
@@ -181,9 +125,7 @@ public final class BatchSlot implements AutoCloseable {
     } finally {
       begin(other.lane(), other.program());
       expectedNanos = other.expectedNanos;
-      for (int member = 0; member < other.size; member++) {
-        add(other.requireRequest(member), other.firstRows[member], other.rowCounts[member]);
-      }
+      addAll(other);
       other.clear();
     }
   }
@@ -232,41 +174,13 @@ public final class BatchSlot implements AutoCloseable {
 
   /** True of a batch that the device has been asked to run, until its slot is free. */
   public boolean hasBegun() {
-    return begun && size > 0;
+    return begun && size() > 0;
   }
 
-  /** True when a member, dropped or not, wants a receipt. */
-  public boolean wantsReceipts() {
-    return receipts;
-  }
-
-  /** The members do not wait any more: their run starts, or fails to. */
-  public void leaveQueue() {
-    if (left) {
-      return;
-    }
-    left = true;
-    for (int member = 0; member < size; member++) {
-      QueuedRequest request = requests[member];
-      if (request != null && firstRows[member] == 0) {
-        ledger.leave(request.counters());
-      }
-    }
-  }
-
-  /** The members wait again: their run came to nothing, and they are to be put back. */
+  @Override
   public void rejoinQueue() {
     begun = false;
-    if (!left) {
-      return;
-    }
-    left = false;
-    for (int member = 0; member < size; member++) {
-      QueuedRequest request = requests[member];
-      if (request != null && firstRows[member] == 0) {
-        ledger.rejoin(request.counters());
-      }
-    }
+    super.rejoinQueue();
   }
 
   /** The run has started. Takes {@code run}. */
@@ -303,10 +217,7 @@ public final class BatchSlot implements AutoCloseable {
       try {
         closeUploads();
       } finally {
-        Arrays.fill(requests, 0, size, null);
-        size = 0;
-        live = 0;
-        rows = 0;
+        forget();
         lane = null;
         program = null;
         state = State.FREE;
@@ -356,7 +267,7 @@ public final class BatchSlot implements AutoCloseable {
    * is none, or it goes through the host.
    */
   public @Nullable CarriedState carried() {
-    QueuedRequest only = size == 1 && program().batchSize() == 1 ? requests[0] : null;
+    QueuedRequest only = size() == 1 && program().batchSize() == 1 ? request(0) : null;
     return only == null ? null : only.carried();
   }
 
@@ -379,8 +290,8 @@ public final class BatchSlot implements AutoCloseable {
 
   /** The request whose rows are the whole batch, all of them; null when there is none such. */
   public @Nullable QueuedRequest whole() {
-    QueuedRequest only = size == 1 ? requests[0] : null;
-    return only != null && rowCounts[0] == only.rows() && rowCounts[0] == program().batchSize()
+    QueuedRequest only = size() == 1 ? request(0) : null;
+    return only != null && rowCount(0) == only.rows() && rowCount(0) == program().batchSize()
         ? only
         : null;
   }
@@ -401,65 +312,9 @@ public final class BatchSlot implements AutoCloseable {
     return carried == null ? bytes : bytes - carried.byteSize();
   }
 
-  /** True when a member wants an output, or keeps it as state. */
-  public boolean isAskedFor(int output) {
-    for (int member = 0; member < size; member++) {
-      QueuedRequest request = requests[member];
-      if (request != null && request.asksFor(output)) {
-        return true;
-      }
-    }
-    return false;
-  }
-
   /** True for a run that warms a program up. */
   public boolean isWarmUp() {
-    return size == 0;
-  }
-
-  /** Members of this batch, those that were dropped included. */
-  public int size() {
-    return size;
-  }
-
-  /** Members that somebody waits for. */
-  public int live() {
-    return live;
-  }
-
-  /** The request of a member; null when it was dropped. */
-  public @Nullable QueuedRequest request(int member) {
-    return requests[member];
-  }
-
-  /** The request of a member that was not dropped. */
-  public QueuedRequest requireRequest(int member) {
-    return Objects.requireNonNull(requests[member]);
-  }
-
-  /** The first of the member's rows, counted from the first of its request. */
-  public int firstRow(int member) {
-    return firstRows[member];
-  }
-
-  public int rowCount(int member) {
-    return rowCounts[member];
-  }
-
-  /** True when a member holds a part of its request only. */
-  public boolean hasPieces() {
-    for (int member = 0; member < size; member++) {
-      QueuedRequest request = requests[member];
-      if (request != null && rowCounts[member] != request.rows()) {
-        return true;
-      }
-    }
-    return false;
-  }
-
-  /** Rows of all members that somebody waits for, without padding. */
-  public int rows() {
-    return rows;
+    return size() == 0;
   }
 
   /**
@@ -475,19 +330,18 @@ public final class BatchSlot implements AutoCloseable {
       return 0;
     }
     long positions = 0;
-    for (int member = 0; member < size; member++) {
-      QueuedRequest request = requests[member];
+    for (int member = 0; member < size(); member++) {
+      QueuedRequest request = request(member);
       if (request != null) {
         long asked = partial.elements(request.inputs().get(input).shape());
-        positions +=
-            rowCounts[member] * (padding ? partial.elements() - asked : partial.elements());
+        positions += rowCount(member) * (padding ? partial.elements() - asked : partial.elements());
       }
     }
     return positions;
   }
 
   public int paddingRows() {
-    return program().batchSize() - rows;
+    return program().batchSize() - rows();
   }
 
   public ModelLane lane() {
@@ -532,18 +386,6 @@ public final class BatchSlot implements AutoCloseable {
 
   public void tookForInputs(long nanos) {
     inputNanos = nanos;
-  }
-
-  /** When the first of its members was accepted. */
-  public long oldestArrivalNanos() {
-    long oldest = Long.MAX_VALUE;
-    for (int member = 0; member < size; member++) {
-      QueuedRequest request = requests[member];
-      if (request != null) {
-        oldest = Math.min(oldest, request.arrivalNanos());
-      }
-    }
-    return oldest;
   }
 
   public long computeNanos() {

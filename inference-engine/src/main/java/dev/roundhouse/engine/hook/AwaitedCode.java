@@ -23,10 +23,12 @@ final class AwaitedCode {
 
   private final Executor threads;
   private final HookOptions options;
+  private final HookHeap heap;
 
-  AwaitedCode(Executor threads, HookOptions options) {
+  AwaitedCode(Executor threads, HookOptions options, HookHeap heap) {
     this.threads = threads;
     this.options = options;
+    this.heap = heap;
   }
 
   /**
@@ -39,7 +41,7 @@ final class AwaitedCode {
   <T> T run(String where, String hook, Callable<T> code) {
     AtomicReference<@Nullable Thread> running = new AtomicReference<>();
     CountDownLatch ended = new CountDownLatch(1);
-    FutureTask<T> task = new FutureTask<>(() -> call(code));
+    FutureTask<T> task = new FutureTask<>(() -> call(where, hook, code));
     try {
       threads.execute(
           () -> {
@@ -78,10 +80,10 @@ final class AwaitedCode {
   }
 
   /** Leaves the thread with the class loader that it had, before anybody is told of the end. */
-  private static <T> T call(Callable<T> code) throws Exception {
+  private <T> T call(String where, String hook, Callable<T> code) throws Exception {
     Thread thread = Thread.currentThread();
     ClassLoader before = thread.getContextClassLoader();
-    try {
+    try (HookHeap.Call allocated = heap.begin(hook, where)) {
       return code.call();
     } finally {
       thread.setContextClassLoader(before);

@@ -21,13 +21,18 @@ import java.lang.constant.MethodTypeDesc;
 import java.lang.reflect.AccessFlag;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
- * Readies a bundle's classes to be defined: refuses those that bear names of ours, and has calls
- * that would end the process throw. Code that goes by reflection finds its way around that.
+ * Readies a bundle's classes to be defined: refuses those that bear names of ours, has calls that
+ * would end the process throw, and counts what they allocate. Code that goes by reflection finds
+ * its way around that.
  */
 final class ClassFiles {
+  private static final Logger log = LoggerFactory.getLogger(ClassFiles.class);
   private static final String CLASS = ".class";
   private static final ClassDesc EXITS = ClassDesc.of(Exits.class.getName());
   private static final ClassDesc RUNTIME = ClassDesc.of("java.lang.Runtime");
@@ -44,6 +49,12 @@ final class ClassFiles {
         } else {
           code.with(element);
         }
+      };
+
+  private static final CodeTransform COUNTED =
+      (code, element) -> {
+        AllocationCounts.beforeAllocation(code, element);
+        code.with(element);
       };
 
   private final String where;
@@ -103,15 +114,27 @@ final class ClassFiles {
         }
         exits |= entry instanceof MemberRefEntry member && isExit(member);
       }
-      return exits
-          ? format.transformClass(
-              model,
-              ClassTransform.transformingMethodBodies(
-                  method -> method.findAttribute(Attributes.code()).isPresent(), NO_EXITS))
-          : bytes;
+      return exits ? changed(model, NO_EXITS.andThen(COUNTED)) : counted(name, model).orElse(bytes);
     } catch (IllegalArgumentException e) {
       throw refused(name, "is no class that this server's Java reads: " + e.getMessage());
     }
+  }
+
+  /** None where that takes classes which are not there, as optional parts of a library are. */
+  private Optional<byte[]> counted(String name, ClassModel model) {
+    try {
+      return Optional.of(changed(model, COUNTED));
+    } catch (IllegalArgumentException e) {
+      log.warn("{}: what class {} allocates is not counted: {}", where, name, e.getMessage());
+      return Optional.empty();
+    }
+  }
+
+  private byte[] changed(ClassModel model, CodeTransform transform) {
+    return format.transformClass(
+        model,
+        ClassTransform.transformingMethodBodies(
+            method -> method.findAttribute(Attributes.code()).isPresent(), transform));
   }
 
   private BundleException refused(String name, String why) {

@@ -95,6 +95,10 @@ abstract class CodedModel extends ComposedModel {
     return server.memory(name());
   }
 
+  HookHeap.Call allocates(String hook) {
+    return server.allocated().begin(hook, name());
+  }
+
   HookWatch.Watched watch(CodedRun run, String hook, long limitNanos, long deadlineNanos) {
     return server.watch().begin(run, hook, limitNanos, deadlineNanos);
   }

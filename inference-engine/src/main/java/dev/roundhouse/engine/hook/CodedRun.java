@@ -134,7 +134,7 @@ abstract class CodedRun implements HookRequest {
     Throwable thrown = null;
     String text = "";
     boolean awaited;
-    try {
+    try (HookHeap.Call allocated = model.allocates(name)) {
       thread.setContextClassLoader(model.code().getClass().getClassLoader());
       Tensors tensors = code.call();
       made = tensors == null ? null : taken.apply(tensors);

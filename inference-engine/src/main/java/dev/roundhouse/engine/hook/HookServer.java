@@ -43,6 +43,7 @@ public final class HookServer implements ModelCode {
   private final CalledModels called;
   private final AwaitedCode awaited;
   private final HookWatch watch;
+  private final HookHeap allocated = new HookHeap(Runtime.getRuntime().maxMemory());
   private final BiConsumer<String, BooleanSupplier> watcher;
   private final AtomicBoolean watched = new AtomicBoolean();
   private final Set<CodedModel> models = ConcurrentHashMap.newKeySet();
@@ -73,17 +74,19 @@ public final class HookServer implements ModelCode {
         new ByteBudget(
             Runtime.getRuntime().maxMemory() / HEAP_PART,
             "the heap (-Xmx), a quarter of which hooks may have");
-    threads = new HookThreads(application, options.threads(), options.perModel(), mostWaiting);
+    threads =
+        new HookThreads(application, clock, options.threads(), options.perModel(), mostWaiting);
     metaThreads =
         new HookThreads(
             application,
+            clock,
             options.metaThreads(),
             Math.min(options.metaThreads(), options.perModel()),
             mostWaiting);
     gate = new Semaphore(options.metaConcurrency(), true);
     scratchLine = new ScratchLine(clock);
     this.called = called;
-    this.awaited = new AwaitedCode(awaited, options);
+    this.awaited = new AwaitedCode(awaited, options, allocated);
     watch = new HookWatch(clock);
   }
 
@@ -154,9 +157,15 @@ public final class HookServer implements ModelCode {
   private <T extends CodedModel> T served(T model) {
     models.add(model);
     if (watched.compareAndSet(false, true)) {
-      watcher.accept("hook-watch", watch::look);
+      watcher.accept("hook-watch", this::look);
     }
     return model;
+  }
+
+  private boolean look() {
+    threads.look();
+    metaThreads.look();
+    return watch.look();
   }
 
   /** Closes a model's hooks, and ends what threads they have left. */
@@ -237,6 +246,10 @@ public final class HookServer implements ModelCode {
 
   ScratchLine scratchLine() {
     return scratchLine;
+  }
+
+  HookHeap allocated() {
+    return allocated;
   }
 
   HookMemory memory(String model) {

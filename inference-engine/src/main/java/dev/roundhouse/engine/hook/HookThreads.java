@@ -2,6 +2,7 @@ package dev.roundhouse.engine.hook;
 
 import dev.roundhouse.engine.observe.Waiting;
 import dev.roundhouse.engine.request.Status;
+import dev.roundhouse.engine.time.NanoClock;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
@@ -20,12 +21,17 @@ import org.slf4j.LoggerFactory;
 /**
  * Shares the threads for models' code out: a model has some of them at most, its further pieces
  * wait, and where all threads are busy models take turns. Pieces of requests that have begun go
- * first: what these hold is freed by ending them. Thread-safe.
+ * first: what these hold is freed by ending them. Where a model's pieces are so short that a thread
+ * which runs them is through sooner than another wakes, they wait for that one. Thread-safe.
  */
 final class HookThreads {
   private static final Logger log = LoggerFactory.getLogger(HookThreads.class);
 
+  /** About what it takes to wake a thread, with what the one that wakes it pays. */
+  private static final long WAKE_NANOS = 15_000;
+
   private final Executor threads;
+  private final NanoClock clock;
   private final int limit;
   private final int perModel;
   private final int mostWaiting;
@@ -33,7 +39,7 @@ final class HookThreads {
 
   // Guarded by lock.
   private final Deque<Share> turns =
-      new ArrayDeque<>(); // those that wait for a thread of anybody's
+      new ArrayDeque<>(); // those that wait for the next thread that is through, whoever's it is
   private final Set<Thread> stuck = new HashSet<>();
   private int workers; // but for those that are stuck
 
@@ -47,8 +53,9 @@ final class HookThreads {
    * @param perModel pieces of one model that run at once
    * @param mostWaiting requests of one model whose first piece may wait
    */
-  HookThreads(Executor threads, int limit, int perModel, int mostWaiting) {
+  HookThreads(Executor threads, NanoClock clock, int limit, int perModel, int mostWaiting) {
     this.threads = threads;
+    this.clock = clock;
     this.limit = limit;
     this.perModel = perModel;
     this.mostWaiting = mostWaiting;
@@ -67,6 +74,12 @@ final class HookThreads {
     private final Deque<Runnable> fresh = new ArrayDeque<>();
     private int running;
     private boolean inTurns;
+
+    /** What a piece takes: the longest, of which those after it wear off an eighth each. */
+    private long pieceNanos = 1_000_000_000; // until that is known
+
+    private long ended;
+    private long endedAtLook;
 
     private volatile @Nullable Refusal refusal;
 
@@ -88,6 +101,11 @@ final class HookThreads {
           await(piece, late);
           return;
         }
+        if (isThroughSoon()) {
+          await(piece, late);
+          queueUp(this);
+          return;
+        }
         if (isFull()) {
           if (workers == 0) {
             throw new RejectedExecutionException(
@@ -107,6 +125,19 @@ final class HookThreads {
       } catch (Throwable e) {
         onRefused(piece, late, e);
       }
+    }
+
+    /** Whether what waits is done sooner by a thread that runs than by one that must wake. */
+    private boolean isThroughSoon() {
+      int waiting = begun.size() + fresh.size();
+      return running > 0
+          && fresh.size() < mostWaiting
+          && pieceNanos * (waiting + 1) < WAKE_NANOS * running;
+    }
+
+    private void onEnded(long nanos) {
+      ended++;
+      pieceNanos = Math.max(nanos, pieceNanos - (pieceNanos - nanos) / 8);
     }
 
     private void onRefused(Runnable piece, boolean late, Throwable refusal) {
@@ -208,6 +239,28 @@ final class HookThreads {
     endWhatNobodyRuns();
   }
 
+  /**
+   * Called every few milliseconds: those that wait for a piece which takes longer than the ones
+   * before it get another thread.
+   */
+  void look() {
+    int late = 0;
+    lock.lock();
+    try {
+      for (Share share : turns) {
+        if (share.hasWaiting() && share.ended == share.endedAtLook && share.running < perModel) {
+          late++;
+        }
+        share.endedAtLook = share.ended;
+      }
+    } finally {
+      lock.unlock();
+    }
+    while (late-- > 0) {
+      startAnother();
+    }
+  }
+
   private void startAnother() {
     Share share;
     Runnable piece;
@@ -282,6 +335,7 @@ final class HookThreads {
     Share of = share;
     Runnable next = piece;
     while (next != null) {
+      long began = clock.nanoTime();
       try {
         next.run();
       } catch (Throwable e) { // a run ends by what its code throws: this is ours
@@ -294,6 +348,7 @@ final class HookThreads {
         } else {
           of.running--;
         }
+        of.onEnded(clock.nanoTime() - began);
         Share turn = nextTurn(of);
         next = turn == null ? null : turn.next();
         if (turn == null) {

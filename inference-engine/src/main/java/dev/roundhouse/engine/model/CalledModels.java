@@ -3,14 +3,12 @@ package dev.roundhouse.engine.model;
 import dev.roundhouse.bundle.model.ModelSpec;
 import dev.roundhouse.engine.queue.RefusedException;
 import dev.roundhouse.engine.request.Status;
-import java.util.Collections;
 import java.util.HashMap;
 import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
@@ -71,15 +69,10 @@ public final class CalledModels {
 
   /** Programs whose weights a model needs that calls others: of those that serve now. */
   public List<ProgramModel> needs(ModelSpec caller) {
-    Set<ProgramModel> needs = Collections.newSetFromMap(new IdentityHashMap<>());
-    for (String name : caller.calls()) {
-      RegisteredModel model = registry.get(name);
-      Servable serving = model == null ? null : model.serving();
-      if (serving != null) {
-        needs.addAll(serving.needs());
-      }
-    }
-    return List.copyOf(needs);
+    return registry.callGraph().withPrograms(caller).stream()
+        .map(RegisteredModel::programs)
+        .filter(Objects::nonNull)
+        .toList();
   }
 
   private void release(Servable version) {

@@ -15,16 +15,12 @@ import dev.roundhouse.engine.request.InputTensor;
 import dev.roundhouse.engine.request.MetaRun;
 import dev.roundhouse.engine.request.Outcome;
 import dev.roundhouse.engine.request.OutputTensor;
-import dev.roundhouse.engine.request.ShedReason;
 import dev.roundhouse.engine.request.Status;
 import dev.roundhouse.engine.request.Submission;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Queue;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.Executor;
-import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.BiConsumer;
 import java.util.function.BiFunction;
@@ -34,10 +30,10 @@ import org.jspecify.annotations.Nullable;
 /**
  * One request to a {@link ComposedModel}, and the calls that answer it. Thread-safe.
  *
- * <p><b>The model's code</b>, {@link ComposedModel#run} and what it gives {@link #call}, is run by
- * an executor of the embedding application, one piece at a time and in order; never by a thread of
- * the engine or of a transport. A piece that the executor refuses ends the run with
- * RESOURCE_EXHAUSTED.
+ * <p><b>The model's code</b> ({@link RunCode}), {@link ComposedModel#run} and what it gives {@link
+ * #call}, is run by an executor of the embedding application, one piece at a time and in order;
+ * never by a thread of the engine or of a transport. A piece that the executor refuses ends the run
+ * with RESOURCE_EXHAUSTED.
  *
  * <p><b>Calls</b> run ahead of what waits, one at a time. They have the request's id, deadline,
  * caller and {@linkplain RequestOptions#ofCalls options}: priority, queue timeout, trace and
@@ -54,12 +50,12 @@ public final class ComposedRun {
   private final ComposedModel model;
   private final Accounting accounting;
   private final BiFunction<InferenceRequest, @Nullable Servable, Submission> submit;
-  private final Executor userCode;
   private final long mostAnswerBytes;
   private final RequestOptions callOptions;
   private final MetaRun lane = new MetaRun();
   private final ReentrantLock lock = new ReentrantLock();
   private final RunParts parts = new RunParts(lock);
+  private final RunCode code;
   private final RunWeights weights;
 
   // Guarded by lock.
@@ -67,15 +63,6 @@ public final class ComposedRun {
 
   private final List<Answer> answers = new ArrayList<>();
   private final List<Runnable> kept = new ArrayList<>();
-  private final Queue<Runnable> code = new ArrayDeque<>();
-
-  /** True while a thread runs code, or is about to. */
-  private boolean running;
-
-  private boolean begun;
-
-  /** True while a piece of code runs that is waited for. */
-  private boolean inCode;
 
   /** Calls that have not ended, and pieces of code that have not been run. */
   private int open;
@@ -117,7 +104,7 @@ public final class ComposedRun {
     this.model = model;
     this.accounting = accounting;
     this.submit = submit;
-    this.userCode = userCode;
+    code = new RunCode(this, model, userCode, lock);
     this.mostAnswerBytes = mostAnswerBytes;
     callOptions = request.request().options().ofCalls();
   }
@@ -441,10 +428,9 @@ public final class ComposedRun {
     fail(status, message);
     lock.lock();
     try {
-      if (!inCode) {
+      if (!code.abandon()) {
         return;
       }
-      inCode = false;
     } finally {
       lock.unlock();
     }
@@ -480,7 +466,7 @@ public final class ComposedRun {
         Status.INTERNAL, "model '%s' failed: %s".formatted(model.name(), text));
   }
 
-  private void endBy(Outcome outcome) {
+  void endBy(Outcome outcome) {
     var unused = endBy(new End.Unanswered(outcome));
   }
 
@@ -499,8 +485,7 @@ public final class ComposedRun {
       left = List.copyOf(calls);
       end = by;
       parts.end();
-      open -= code.size();
-      code.clear();
+      open -= code.drop();
       open++; // this
     } finally {
       lock.unlock();
@@ -514,8 +499,6 @@ public final class ComposedRun {
     return true;
   }
 
-  // --- the model's code
-
   /**
    * Queues a piece of the model's code.
    *
@@ -523,115 +506,30 @@ public final class ComposedRun {
    * @return false, doing nothing, when the run has ended or is about to
    */
   private boolean run(@Nullable Answer shows, Runnable piece) {
-    boolean late;
+    boolean starts;
     lock.lock();
     try {
       if (end != null) {
         return false;
       }
-      code.add(piece);
+      starts = code.add(piece);
       open++;
       if (shows != null) {
         answers.add(shows);
       }
-      if (running) {
-        return true;
-      }
-      running = true;
-      late = begun;
     } finally {
       lock.unlock();
     }
-    Turn turn = new Turn(late);
-    try {
-      model.execute(turn, turn.late, userCode);
-    } catch (Throwable e) {
-      refusedBy(e);
-    } finally {
-      turn.giver = null;
+    if (starts) {
+      code.start();
     }
     return true;
-  }
-
-  private void refusedBy(Throwable thrown) {
-    boolean late;
-    lock.lock();
-    try {
-      late = begun;
-    } finally {
-      lock.unlock();
-    }
-    String message =
-        "the server has no thread for the code of model '%s' (%s); retry later"
-            .formatted(model.name(), thrown.getMessage());
-    endBy(
-        late
-            ? new Outcome.Failed(Status.RESOURCE_EXHAUSTED, message)
-            : new Outcome.Shed(ShedReason.NO_ROOM, Status.RESOURCE_EXHAUSTED, message));
-  }
-
-  private void runCode() {
-    while (true) {
-      Runnable next;
-      lock.lock();
-      try {
-        begun = true;
-        next = code.poll();
-        if (next == null) {
-          running = false;
-          return;
-        }
-        inCode = true;
-      } finally {
-        lock.unlock();
-      }
-      try {
-        next.run();
-      } catch (Throwable e) {
-        failBy(e);
-      } finally {
-        if (returned()) {
-          leave();
-        }
-      }
-    }
-  }
-
-  /** Notes that a piece of code has returned; false when nothing waits for it any more. */
-  private boolean returned() {
-    lock.lock();
-    try {
-      boolean awaited = inCode;
-      inCode = false;
-      return awaited;
-    } finally {
-      lock.unlock();
-    }
-  }
-
-  /** Runs what code there is, unless the executor runs it where it was given it. */
-  private final class Turn implements Runnable {
-    private volatile @Nullable Thread giver = Thread.currentThread();
-    private final boolean late;
-
-    Turn(boolean late) {
-      this.late = late;
-    }
-
-    @Override
-    public void run() {
-      if (giver == Thread.currentThread()) {
-        throw new RejectedExecutionException(
-            "its executor runs tasks on the thread that submits them");
-      }
-      runCode();
-    }
   }
 
   // --- the end
 
   /** A call has ended, or a piece of code. */
-  private void leave() {
+  void leave() {
     End last;
     lock.lock();
     try {

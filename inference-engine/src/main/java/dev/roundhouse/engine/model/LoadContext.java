@@ -1,10 +1,12 @@
 package dev.roundhouse.engine.model;
 
 import dev.roundhouse.bundle.LinkRoots;
+import dev.roundhouse.bundle.model.ModelSpec;
 import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.engine.residency.Residency;
 import dev.roundhouse.engine.time.NanoClock;
 import java.util.concurrent.Executor;
+import java.util.function.Consumer;
 
 /**
  * The dependencies of a model loader.
@@ -13,6 +15,7 @@ import java.util.concurrent.Executor;
  * @param costs what earlier processes learned
  * @param code makes models of bundles with code of their author's
  * @param links what links in bundles may point to
+ * @param settings throws when the operator has set for a name what such a model cannot have
  * @param loads notified of every load, except of what already serves
  * @param compilers where models are built; borrowed
  * @param unloader where they are freed; borrowed
@@ -26,6 +29,7 @@ public record LoadContext(
     CostStore costs,
     ModelCode code,
     LinkRoots links,
+    Consumer<ModelSpec> settings,
     ModelLoadListener loads,
     Executor compilers,
     Executor unloader,

@@ -33,6 +33,7 @@ import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BiConsumer;
 import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -56,6 +57,7 @@ final class ModelBuilder {
   private final ModelCode code;
   private final CalledModels called;
   private final LinkRoots links;
+  private final Consumer<ModelSpec> settings;
   private final BooleanSupplier stopping;
   private final BiConsumer<ComposedModel, String> misbehaved;
 
@@ -79,12 +81,14 @@ final class ModelBuilder {
     code = context.code();
     called = context.registry().called();
     links = context.links();
+    settings = context.settings();
   }
 
   /** Makes a model of a bundle. The caller owns the result and gives it to {@link #free}. */
   Servable build(String name, String version, Path directory, String fingerprint) {
     try (Bundle bundle = BundleReader.read(directory, name, links)) {
       refuseUnserved(name, bundle.spec());
+      settings.accept(bundle.spec());
       if (bundle.spec().kind() == ModelSpec.Kind.META) {
         checkRunning();
         return code.meta(bundle, version, fingerprint, misbehaved);

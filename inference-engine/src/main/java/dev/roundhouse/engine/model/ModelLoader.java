@@ -211,8 +211,8 @@ public final class ModelLoader {
       ProgramModel programs = built.inLane();
       if (programs != null) {
         loads.onBuilt(model.name(), candidate.version(), programs.modelIndex());
-        lanes.open(programs).join();
       }
+      lanes.open(built).join();
       opened = true;
       ModelStatus status = publish(model, built, serving, started);
       ready = true;

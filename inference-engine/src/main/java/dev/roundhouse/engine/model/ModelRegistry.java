@@ -22,6 +22,7 @@ import org.jspecify.annotations.Nullable;
 public final class ModelRegistry {
   private final Map<String, RegisteredModel> byName = new ConcurrentHashMap<>();
   private final ModelSlots slots = new ModelSlots();
+  private final CallGraph callGraph = new CallGraph(this);
   private final CalledModels called = new CalledModels(this);
 
   /** Names with a version that calls others. */
@@ -149,6 +150,16 @@ public final class ModelRegistry {
     count(loading, before.isLoading(), after.isLoading());
     count(failed, before.hasFailed(), after.hasFailed());
     model.publish(after);
+  }
+
+  /** Names with a version that calls others. */
+  Collection<RegisteredModel> calling() {
+    return calling;
+  }
+
+  /** Who leads to which programs. */
+  public CallGraph callGraph() {
+    return callGraph;
   }
 
   /** What models call that call others. */

@@ -72,6 +72,11 @@ public final class RegisteredModel {
     return residency;
   }
 
+  /** Whether that is on the device: of what calls others, all that it calls. */
+  public boolean isPinned() {
+    return residency.filter(ServingDefaults.Residency.PINNED_DEVICE::equals).isPresent();
+  }
+
   /** Keeps where weights wait, for versions to come as well. */
   public void setResidency(Optional<ServingDefaults.Residency> value) {
     residency = value;

@@ -317,9 +317,12 @@ public sealed interface Waiting {
     @Override
     public String words() {
       String who = pieces + (pieces == 1 ? " request waits" : " requests wait") + " for its code: ";
-      return running >= perModel
-          ? who + running + " run it, as many as may of one model"
-          : who + busy + " of the " + threads + " threads for models' code are busy";
+      if (running >= perModel) {
+        return who + running + " run it, as many as may of one model";
+      }
+      return busy >= threads
+          ? who + busy + " of the " + threads + " threads for models' code are busy"
+          : who + "a thread that runs it is through sooner than another wakes";
     }
   }
 

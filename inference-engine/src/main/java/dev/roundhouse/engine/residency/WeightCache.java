@@ -1,6 +1,5 @@
 package dev.roundhouse.engine.residency;
 
-import dev.roundhouse.engine.device.DeviceException;
 import dev.roundhouse.engine.evict.EvictionPolicy;
 import dev.roundhouse.engine.schedule.ReadyHeap;
 import dev.roundhouse.engine.state.DeviceStates;
@@ -11,17 +10,13 @@ import java.util.Deque;
 import java.util.List;
 import java.util.Objects;
 import java.util.OptionalLong;
-import java.util.TreeMap;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.IntPredicate;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * Which models' weights are on the device, and which of them leave when others need the room.
- * Memory is counted when a load is asked for and again when weights are chosen to leave: the {@link
- * WeightUploader} keeps to that order. Owned by the dispatch thread.
+ * Memory is counted ({@link WeightRoom}) when a load is asked for and again when weights are chosen
+ * to leave: the {@link WeightUploader} keeps to that order. Owned by the dispatch thread.
  *
  * <p>Weights that nobody waits for leave first, in the order of the {@link EvictionPolicy}. When
  * there are none of those, weights with waiting requests leave for a request that has waited longer
@@ -30,15 +25,12 @@ import org.slf4j.LoggerFactory;
  * leave for a request that has waited for a few loads' time.
  */
 public final class WeightCache {
-  private static final Logger log = LoggerFactory.getLogger(WeightCache.class);
-
   /** How many loads' time a request waits longer than others before their weights leave for it. */
   private static final int PATIENCE_LOADS = 4;
 
   private static final long NOT_WANTED = Long.MIN_VALUE;
 
-  private final ResidencyOptions options;
-  private final OptionalLong arenaBytes;
+  private final WeightRoom room;
   private final LoadTimes times;
   private final DeviceStates states;
   private final EvictionPolicy policy;
@@ -53,19 +45,6 @@ public final class WeightCache {
   /** On the device, with requests waiting; the youngest front first. */
   private final ReadyHeap wanted = new ReadyHeap();
 
-  /** Scratch of the registered models, and how many of them need as much. */
-  private final TreeMap<Long, Integer> scratch = new TreeMap<>();
-
-  private DeviceBudget budget = DeviceBudget.UNLIMITED;
-  private long poolBytes;
-  private boolean overcommitted;
-
-  /** Written by the dispatch thread, read by any. */
-  private final AtomicLong residentBytes = new AtomicLong();
-
-  private long pinnedBytes;
-  private long pinnedThere;
-  private long loadingBytes;
   private int absent;
 
   /**
@@ -74,12 +53,11 @@ public final class WeightCache {
    */
   WeightCache(
       ResidencyOptions options, OptionalLong arenaBytes, LoadTimes times, DeviceStates states) {
-    this.options = options;
-    this.arenaBytes = arenaBytes;
+    room = new WeightRoom(options, arenaBytes);
     this.times = times;
     this.states = states;
     policy = options.policy().get();
-    setBudget();
+    states.shareOf(room.poolBytes());
   }
 
   /**
@@ -98,8 +76,8 @@ public final class WeightCache {
       return;
     }
     absent++;
-    scratch.merge(scratchBytes, 1, Integer::sum);
-    setBudget();
+    room.addScratch(scratchBytes);
+    states.shareOf(room.poolBytes());
     policy.register(slot, weights.byteSize(), expectedNanos(weights));
   }
 
@@ -115,7 +93,10 @@ public final class WeightCache {
     }
     entries[slot] = null;
     onDevice[slot] = false;
-    pinnedBytes -= entry.pinned ? entry.weights.byteSize() : 0;
+    if (entry.pinned) {
+      room.unpin(entry.weights.byteSize(), entry.isOnDevice());
+      entry.pinned = false;
+    }
     if (entry.weights.count() == 0) {
       return null;
     }
@@ -125,36 +106,15 @@ public final class WeightCache {
     } else {
       absent--;
     }
-    scratch.merge(entry.scratchBytes, -1, (had, less) -> had + less == 0 ? null : had + less);
-    setBudget();
+    room.removeScratch(entry.scratchBytes);
+    states.shareOf(room.poolBytes());
     policy.unregister(slot);
     return left(slot, entry);
   }
 
-  private void setBudget() {
-    budget =
-        arenaBytes.isEmpty()
-            ? DeviceBudget.UNLIMITED
-            : new DeviceBudget(
-                arenaBytes.getAsLong(), options.fraction(), options.wiggle(), scratchBytes());
-    poolBytes = budget.poolBytes();
-    states.shareOf(poolBytes);
-    boolean was = overcommitted;
-    overcommitted = budget.isOvercommitted(pinnedBytes);
-    if (overcommitted && !was) {
-      log.warn(
-          "{} bytes of weights are pinned and only {} fit, as runs take up to {} bytes besides:"
-              + " weights that are not pinned come only when nothing else is there, and runs may"
-              + " find no memory; unpin some, or unload the model whose runs take most",
-          pinnedBytes,
-          poolBytes,
-          scratchBytes());
-    }
-  }
-
   /** True when a model's weights come only when nothing else is there that could leave. */
   public boolean isTooLarge(int slot) {
-    return entry(slot).weights.byteSize() > poolBytes;
+    return entry(slot).weights.byteSize() > room.poolBytes();
   }
 
   /** True when the model's weights are on the device; always, for a model that has none. */
@@ -194,7 +154,7 @@ public final class WeightCache {
 
   /** A batch of the model is to run. */
   public void used(int slot, long nowNanos) {
-    if (arenaBytes.isPresent()) {
+    if (room.isLimited()) {
       Entry entry = entry(slot);
       entry.lastUsedNanos = nowNanos;
       if (entry.weights.count() > 0) {
@@ -204,7 +164,7 @@ public final class WeightCache {
   }
 
   private boolean canLeave(int slot) {
-    if (arenaBytes.isEmpty()) {
+    if (!room.isLimited()) {
       return false;
     }
     Entry entry = entry(slot);
@@ -224,7 +184,7 @@ public final class WeightCache {
       int slot, long frontNanos, long nowNanos, IntPredicate inUse) {
     Entry entry = entry(slot);
     long need = entry.weights.byteSize();
-    long missing = need - (poolBytes - residentBytes.get() - loadingBytes - states.bytes());
+    long missing = need - room.freeBytes(states.bytes());
     if (missing > 0) {
       missing -= states.makeRoom(missing);
     }
@@ -233,7 +193,8 @@ public final class WeightCache {
     }
     long youngest = frontNanos + PATIENCE_LOADS * expectedNanos(entry.weights);
     List<Chosen> leaving = choose(missing, youngest, nowNanos, inUse);
-    if (byteSize(leaving) < missing && !hasDeviceToItself(need, leaving)) {
+    long bytes = byteSize(leaving);
+    if (bytes < missing && !room.hasDeviceToItself(need, bytes)) {
       leaving.forEach(this::putBack);
       return null;
     }
@@ -314,12 +275,6 @@ public final class WeightCache {
     }
   }
 
-  /** Weights larger than the budget come when nothing else is there that could leave. */
-  private boolean hasDeviceToItself(long need, List<Chosen> leaving) {
-    long left = residentBytes.get() - pinnedThere - byteSize(leaving);
-    return need > budget.cacheBytes(pinnedBytes) && left == 0 && loadingBytes == 0;
-  }
-
   private Left evict(Chosen chosen) {
     Entry entry = entry(chosen.slot);
     policy.release(chosen.slot);
@@ -336,14 +291,13 @@ public final class WeightCache {
   }
 
   private void uncount(Entry entry) {
-    residentBytes.addAndGet(-entry.weights.byteSize());
-    pinnedThere -= entry.pinned ? entry.weights.byteSize() : 0;
+    room.left(entry.weights.byteSize(), entry.pinned);
   }
 
   /** Takes note that a model's weights are asked for. */
   public void begin(int slot) {
     ModelWeights weights = entry(slot).weights;
-    loadingBytes += weights.byteSize();
+    room.begin(weights.byteSize());
     weights.coming(true);
   }
 
@@ -351,7 +305,7 @@ public final class WeightCache {
   public void ended(WeightLoad load) {
     Entry entry = entry(load.modelIndex());
     long bytes = entry.weights.byteSize();
-    loadingBytes -= bytes;
+    room.ended(bytes);
     if (load.failure() == null) {
       load.settle();
     }
@@ -362,12 +316,11 @@ public final class WeightCache {
     }
     onDevice[load.modelIndex()] = true;
     absent--;
-    residentBytes.addAndGet(bytes);
+    room.came(bytes, entry.pinned);
     times.measured(entry.weights, load.nanos(), load.endedNanos());
     policy.register(load.modelIndex(), bytes, load.nanos());
     policy.loaded(load.modelIndex(), load.endedNanos());
     if (entry.pinned) {
-      pinnedThere += bytes;
       policy.hold(load.modelIndex());
     }
   }
@@ -377,24 +330,18 @@ public final class WeightCache {
   /**
    * Keeps weights on the device from when they are there. Harmless when they are pinned.
    *
-   * @throws DeviceException OUT_OF_MEMORY when they do not fit beside what is pinned already
+   * @throws dev.roundhouse.engine.device.DeviceException OUT_OF_MEMORY when they do not fit beside
+   *     what is pinned already
    */
   public void pin(int slot) {
     Entry entry = entry(slot);
     if (entry.pinned) {
       return;
     }
-    if (entry.weights.byteSize() > budget.cacheBytes(pinnedBytes)) {
-      throw new DeviceException(
-          DeviceException.Code.OUT_OF_MEMORY,
-          "pinning its %d bytes of weights takes more than is left: %d of the %d bytes for weights on the device are pinned already; unpin others, or have a larger device"
-              .formatted(entry.weights.byteSize(), pinnedBytes, poolBytes));
-    }
+    room.pin(entry.weights.byteSize(), entry.isOnDevice());
     unwanted(slot);
     entry.pinned = true;
-    pinnedBytes += entry.weights.byteSize();
     if (entry.isOnDevice()) {
-      pinnedThere += entry.weights.byteSize();
       policy.hold(slot);
     }
   }
@@ -406,9 +353,8 @@ public final class WeightCache {
       return;
     }
     entry.pinned = false;
-    pinnedBytes -= entry.weights.byteSize();
+    room.unpin(entry.weights.byteSize(), entry.isOnDevice());
     if (entry.isOnDevice()) {
-      pinnedThere -= entry.weights.byteSize();
       policy.release(slot);
     }
   }
@@ -440,25 +386,25 @@ public final class WeightCache {
 
   /** What weights may take on the device; {@link Long#MAX_VALUE} for no limit that is known. */
   public long poolBytes() {
-    return poolBytes;
+    return room.poolBytes();
   }
 
   /** Any thread may ask. */
   public long residentBytes() {
-    return residentBytes.get();
+    return room.residentBytes();
   }
 
   public long pinnedBytes() {
-    return pinnedBytes;
+    return room.pinnedBytes();
   }
 
   public long loadingBytes() {
-    return loadingBytes;
+    return room.loadingBytes();
   }
 
   /** Most that the runs of one model take besides weights. */
   public long scratchBytes() {
-    return scratch.isEmpty() ? 0 : scratch.lastKey();
+    return room.scratchBytes();
   }
 
   public String policy() {

@@ -101,6 +101,20 @@ class HookFaultsTest {
   }
 
   @Test
+  void shouldStopAHookThatAllocatesMoreThanItMay() {
+    engine.load(HookBundle.bad("long[] all = new long[Integer.MAX_VALUE];").write(repository, "m"));
+    for (int i = 0; i < Conduct.MOST_OFFENCES; i++) {
+      assertThat(state("m")).isEqualTo(ModelState.READY);
+      assertFailed(
+          submit("m", "bad"),
+          Status.INTERNAL,
+          "preprocess of model 'm' allocates 17179869192 bytes and has allocated 0 in this call");
+    }
+    assertThat(state("m")).isNotEqualTo(ModelState.READY);
+    assertOthersServe();
+  }
+
+  @Test
   void shouldNotLetAHookGoBeyondTheDeadline() {
     engine.load(HookBundle.bad("Thread.sleep(100_000);").write(repository, "m"));
     ReplySink sink = new ReplySink();

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.roundhouse.engine.request.Status;
+import dev.roundhouse.engine.time.ManualClock;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
@@ -27,6 +28,7 @@ class HookThreadsTest {
             free--;
             threads.add(task);
           },
+          new ManualClock(),
           100,
           2,
           3);
@@ -65,7 +67,7 @@ class HookThreadsTest {
     runThreads();
     assertThat(a.waiting()).isNull();
 
-    HookThreads few = new HookThreads(threads::add, 2, 2, 3);
+    HookThreads few = new HookThreads(threads::add, new ManualClock(), 2, 2, 3);
     HookThreads.Share c = few.share("c");
     execute(c, "c0", false);
     execute(c, "c1", false);
@@ -75,6 +77,27 @@ class HookThreadsTest {
     assertThat(Objects.requireNonNull(d.waiting()).words())
         .isEqualTo("2 requests wait for its code: 2 of the 2 threads for models' code are busy");
     runThreads();
+  }
+
+  @Test
+  void shouldLeaveShortPiecesToTheThreadThatRunsAndWakeAnotherWhenThatTakesLong() {
+    for (int i = 0; i < 300; i++) {
+      execute(a, "short", false);
+      runThreads();
+    }
+    ran.clear();
+    execute(a, "a0", false);
+    execute(a, "a1", false);
+    assertThat(threads).as("a piece takes less than waking another thread").hasSize(1);
+    assertThat(Objects.requireNonNull(a.waiting()).words())
+        .isEqualTo(
+            "1 request waits for its code: a thread that runs it is through sooner than another wakes");
+    hooks.look();
+    assertThat(threads).as("the first may just have begun").hasSize(1);
+    hooks.look();
+    assertThat(threads).as("none has ended from look to look").hasSize(2);
+    runThreads();
+    assertThat(ran).containsExactlyInAnyOrder("a0", "a1");
   }
 
   @Test
@@ -92,7 +115,7 @@ class HookThreadsTest {
 
   @Test
   void shouldRunNoMoreThanItsLimit() {
-    HookThreads few = new HookThreads(threads::add, 2, 2, 3);
+    HookThreads few = new HookThreads(threads::add, new ManualClock(), 2, 2, 3);
     HookThreads.Share c = few.share("c");
     HookThreads.Share d = few.share("d");
     execute(c, "c0", false);

@@ -369,7 +369,7 @@ class HookedModelTest {
     assertFails("exit", Status.INTERNAL, "a model must not end the server");
     engine.clock().sleepUntil(engine.clock().nanoTime() + 301_000_000_000L);
     assertFails("halt", Status.INTERNAL, "a model must not end the server");
-    assertFails("memory", Status.INTERNAL, "java.lang.OutOfMemoryError");
+    assertFails("memory", Status.INTERNAL, "AllocationRefusedError");
     assertThat(engine.engine().model("m").orElseThrow().state()).isEqualTo(ModelState.READY);
     assertFails("exit", Status.INTERNAL, "a model must not end the server");
     assertThat(engine.engine().model("m").orElseThrow().reason())

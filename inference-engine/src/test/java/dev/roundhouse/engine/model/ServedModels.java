@@ -25,6 +25,7 @@ public final class ServedModels {
             CostStore.open(Optional.empty(), "simulated"),
             new NoCode(),
             LinkRoots.NONE,
+            spec -> {},
             ModelLoadListener.NONE,
             Runnable::run,
             Runnable::run,
@@ -58,7 +59,7 @@ public final class ServedModels {
 
   private static final class NoLanes implements ServingLanes {
     @Override
-    public CompletableFuture<Void> open(ProgramModel model) {
+    public CompletableFuture<Void> open(Servable model) {
       return CompletableFuture.completedFuture(null);
     }
 

@@ -1,4 +1,4 @@
-/** Requests and models made up, for tests of hooks without a server. */
+/** Requests, models and calls made up, for tests of hooks and metas without a server. */
 @NullMarked
 package dev.roundhouse.hooks.testing;
 

@@ -40,6 +40,11 @@ final class ModelNameCheck implements UnknownKeyCheck.Names {
             .toList();
   }
 
+  /** False for a name that has to be written in brackets. */
+  static boolean isPlain(String name) {
+    return PLAIN.matcher(name).matches();
+  }
+
   /**
    * @param keys as they are written, lists and documents flattened
    * @throws StartRefusedException naming the key and the way to write it
@@ -49,7 +54,7 @@ final class ModelNameCheck implements UnknownKeyCheck.Names {
     for (String key : keys) {
       if (key.startsWith(MODELS)) {
         Matcher parts = setting.matcher(key.substring(MODELS.length()));
-        if (parts.matches() && !PLAIN.matcher(parts.group(1)).matches()) {
+        if (parts.matches() && !isPlain(parts.group(1))) {
           throw refusal("key '" + key + "'", parts.group(1), parts.group(2));
         }
       } else if (key.startsWith(WorkerProperties.PREFIX + ".models[[")) {

@@ -35,4 +35,12 @@ public record ModelProperties(
   public static final String LEAST_WEIGHT = "0.001";
 
   public static final String MOST_WEIGHT = "1000000";
+
+  /** The key of one of a model's settings, as it is written. */
+  public static String key(String model, String setting) {
+    return WorkerProperties.PREFIX
+        + (ModelNameCheck.isPlain(model) ? ".models." + model : ".models[" + model + "]")
+        + "."
+        + setting;
+  }
 }

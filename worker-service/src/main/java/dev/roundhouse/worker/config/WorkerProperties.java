@@ -25,6 +25,8 @@ import org.springframework.validation.annotation.Validated;
  * @param watchdog When it gives itself up.
  * @param trace Which requests are traced.
  * @param models What the operator wants of single models, by model name; wins over the manifest.
+ *     Metas and ensembles take `version-policy` alone, and are not loaded with any of the others:
+ *     those are for the models that they call.
  */
 @Validated
 @ConfigurationProperties(WorkerProperties.PREFIX)

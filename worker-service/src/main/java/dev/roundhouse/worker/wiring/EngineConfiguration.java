@@ -73,7 +73,8 @@ class EngineConfiguration {
   private static final LimitNames LIMIT_NAMES =
       new LimitNames(
           "roundhouse.worker.scheduler.max-queue-depth",
-          "roundhouse.worker.scheduler.max-queued-bytes");
+          "roundhouse.worker.scheduler.max-queued-bytes",
+          EngineConfiguration::modelSetting);
 
   private static final String HOOKS = WorkerProperties.PREFIX + ".hooks";
 
@@ -286,5 +287,16 @@ class EngineConfiguration {
         rowCap == null ? OptionalInt.empty() : OptionalInt.of(rowCap),
         Optional.ofNullable(model.maxQueueDelay()),
         Optional.ofNullable(model.residency()));
+  }
+
+  /** What the user wrote for an option of {@link ModelOptions}. */
+  private static String modelSetting(String model, String option) {
+    return ModelProperties.key(
+        model,
+        switch (option) {
+          case "rowCap" -> "max-batch-size";
+          case "maxQueueDelay" -> "max-queue-delay";
+          default -> option;
+        });
   }
 }

@@ -49,9 +49,7 @@ final class RerankRequest extends RequestFields {
 
   private static byte[] query(JsonParser json, JsonFields fields, DocumentMemory kept) {
     fields.require(JsonToken.VALUE_STRING, QUERY, "a string");
-    String text = json.getString();
-    kept.keep(2 * text.length(), 0);
-    return Texts.utf8(text, QUERY, 0);
+    return Texts.utf8(json.getString(), QUERY, 0, kept);
   }
 
   private static long topN(long value) {

@@ -29,14 +29,24 @@ final class RowRun implements AnswerSink, AutoCloseable {
   private final InferExchange exchange;
   private final int first;
   private final int rows;
+  private final boolean alone;
   private final CompletableFuture<Outcome> end = new CompletableFuture<>();
   private volatile @Nullable Answer answer;
   private volatile @Nullable Submission submission;
 
-  RowRun(InferExchange exchange, int first, int rows) {
+  /**
+   * @param alone true when nothing else of the request is under way
+   */
+  RowRun(InferExchange exchange, int first, int rows, boolean alone) {
     this.exchange = exchange;
     this.first = first;
     this.rows = rows;
+    this.alone = alone;
+  }
+
+  /** The first of its rows. */
+  int first() {
+    return first;
   }
 
   void submitted(Submission by) {
@@ -59,6 +69,17 @@ final class RowRun implements AnswerSink, AutoCloseable {
     if (submitted != null) {
       submitted.cancel();
     }
+  }
+
+  /**
+   * Waits for the end. True when there was no room for it while others of its request took some: it
+   * is to be made again.
+   */
+  boolean isCrowdedOut() {
+    Outcome outcome = end.join();
+    return !alone
+        && answer == null
+        && Outcomes.failure(outcome).status() == WireStatus.RESOURCE_EXHAUSTED;
   }
 
   /**

@@ -31,7 +31,7 @@ import java.util.Map;
  * one thread, which waits; {@link #cancel} is for others.
  */
 final class TextRun {
-  /** Inference requests under way at once. */
+  /** Inference requests under way at once, while there is room for them. */
   private static final int AHEAD = 4;
 
   /** Rows of an inference request whatever the model takes. */
@@ -44,6 +44,8 @@ final class TextRun {
   private final long spentNanos;
   private final long beganNanos = System.nanoTime();
   private final Deque<RowRun> under = new ArrayDeque<>(); // guarded by itself
+  private final Deque<Integer> again = new ArrayDeque<>(0);
+  private int ahead = AHEAD;
   private boolean cancelled; // guarded by under
 
   /**
@@ -76,14 +78,16 @@ final class TextRun {
     float[] numbers = new float[Math.multiplyExact(rows, task.width())];
     long tokens = 0;
     try {
-      for (int first = 0; first < rows; first += atOnce) {
-        if (size() == AHEAD) {
+      int next = 0;
+      while (next < rows || !again.isEmpty() || size() > 0) {
+        if (size() >= ahead || (next >= rows && again.isEmpty())) {
           tokens += takeFirst(task, numbers);
+          continue;
         }
+        Integer crowdedOut = again.poll();
+        int first = crowdedOut == null ? next : crowdedOut;
+        next += crowdedOut == null ? Math.min(atOnce, rows - next) : 0;
         begin(request, task, version, first, Math.min(atOnce, rows - first));
-      }
-      while (size() > 0) {
-        tokens += takeFirst(task, numbers);
       }
     } catch (Throwable e) {
       giveUp();
@@ -140,7 +144,7 @@ final class TextRun {
                 MessageMemory.COLLECTED));
     exchange.spent(spentNanos + System.nanoTime() - beganNanos);
     memory.giveBack(exchange.inlineBytes()); // admission counts them from here on
-    RowRun run = new RowRun(exchange, first, rows);
+    RowRun run = new RowRun(exchange, first, rows, size() == 0);
     try {
       run.submitted(
           inference
@@ -198,12 +202,23 @@ final class TextRun {
     }
   }
 
+  /**
+   * Waits for the oldest. One for which there was no room beside the others is made again, with
+   * fewer beside it: where few may wait, a request of many texts still gets through. One that finds
+   * no room by itself ends the request, as any other request would end.
+   */
   private long takeFirst(TextTask task, float[] numbers) {
     RowRun run;
     synchronized (under) {
       run = under.getFirst();
     }
-    long tokens = run.take(task, numbers);
+    long tokens = 0;
+    if (run.isCrowdedOut()) {
+      again.add(run.first());
+      ahead = Math.max(1, size() - 1);
+    } else {
+      tokens = run.take(task, numbers);
+    }
     synchronized (under) {
       under.removeFirst();
     }

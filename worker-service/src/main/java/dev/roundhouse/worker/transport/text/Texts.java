@@ -2,9 +2,6 @@ package dev.roundhouse.worker.transport.text;
 
 import dev.roundhouse.kserve.status.WireException;
 import dev.roundhouse.platform.rest.DocumentMemory;
-import java.nio.ByteBuffer;
-import java.nio.CharBuffer;
-import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
@@ -13,6 +10,9 @@ import java.util.List;
 final class Texts {
   /** In one request: what public servers allow at most. */
   static final int MOST = 10_000;
+
+  /** Of an array besides its bytes, and its place in the list. */
+  private static final int ARRAY_BYTES = 32;
 
   private final DocumentMemory memory;
   private final String field;
@@ -33,8 +33,7 @@ final class Texts {
           "'%s' has more texts than %d, the limit of one request; send the rest in another"
               .formatted(field, MOST));
     }
-    memory.keep(2 * text.length(), DocumentMemory.ENTRY_BYTES); // of UTF-8, at most
-    texts.add(utf8(text, field, texts.size()));
+    texts.add(utf8(text, field, texts.size(), memory));
   }
 
   int size() {
@@ -45,16 +44,33 @@ final class Texts {
     return texts.get(index);
   }
 
-  static byte[] utf8(String text, String field, int index) {
-    try {
-      ByteBuffer bytes = StandardCharsets.UTF_8.newEncoder().encode(CharBuffer.wrap(text));
-      byte[] exact = new byte[bytes.remaining()];
-      bytes.get(exact);
-      return exact;
-    } catch (CharacterCodingException e) {
-      throw WireException.invalidArgument(
-          "text %d of '%s' has half of a surrogate pair; UTF-8 has no form for it"
-              .formatted(index, field));
+  /**
+   * A text as it is kept.
+   *
+   * @param memory is told of its bytes before they are taken
+   */
+  static byte[] utf8(String text, String field, int index, DocumentMemory memory) {
+    memory.count(ARRAY_BYTES + utf8Length(text, field, index));
+    return text.getBytes(StandardCharsets.UTF_8);
+  }
+
+  private static long utf8Length(String text, String field, int index) {
+    long bytes = text.length();
+    for (int i = 0; i < text.length(); i++) {
+      char c = text.charAt(i);
+      if (c >= 0x80) {
+        if (!Character.isSurrogate(c)) {
+          bytes += c < 0x800 ? 1 : 2;
+        } else if (i + 1 < text.length() && Character.isSurrogatePair(c, text.charAt(i + 1))) {
+          bytes += 2; // four for the two
+          i++;
+        } else {
+          throw WireException.invalidArgument(
+              "text %d of '%s' has half of a surrogate pair; UTF-8 has no form for it"
+                  .formatted(index, field));
+        }
+      }
     }
+    return bytes;
   }
 }
