@@ -24,6 +24,7 @@ import org.springframework.validation.annotation.Validated;
  * @param shutdown How it stops.
  * @param watchdog When it gives itself up.
  * @param trace Which requests are traced.
+ * @param metrics What a scrape has.
  * @param models What the operator wants of single models, by model name; wins over the manifest.
  */
 @Validated
@@ -43,6 +44,7 @@ public record WorkerProperties(
     @Valid @DefaultValue ShutdownProperties shutdown,
     @Valid @DefaultValue WatchdogProperties watchdog,
     @Valid @DefaultValue TraceProperties trace,
+    @Valid @DefaultValue MetricsProperties metrics,
     @DefaultValue Map<String, @Valid ModelProperties> models) {
   public static final String PREFIX = "roundhouse.worker";
 
