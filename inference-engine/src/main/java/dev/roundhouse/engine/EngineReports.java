@@ -1,5 +1,6 @@
 package dev.roundhouse.engine;
 
+import dev.roundhouse.engine.dispatch.DeviceUse;
 import dev.roundhouse.engine.hostweights.HostWeightStore;
 import dev.roundhouse.engine.hostweights.HostWeightsTotals;
 import dev.roundhouse.engine.model.CompiledProgram;
@@ -15,16 +16,17 @@ import dev.roundhouse.engine.observe.Metric;
 import dev.roundhouse.engine.observe.ModelCounters;
 import dev.roundhouse.engine.observe.ModelTotals;
 import dev.roundhouse.engine.observe.Waiting;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.SortedMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** Reports on an engine: models, weights, the dispatch thread. Thread-safe. */
@@ -67,14 +69,19 @@ public final class EngineReports {
     return models.stream()
         .sorted(Comparator.comparing(RegisteredModel::name))
         .flatMap(model -> model.versions().all().stream())
-        .map(PublishedVersion::serving)
-        .filter(Objects::nonNull)
-        .filter(serving -> version.isEmpty() || serving.version().equals(version))
-        .map(this::statistics)
+        .filter(each -> version.isEmpty() || each.status().version().equals(version))
+        .flatMap(this::statistics)
         .toList();
   }
 
-  private VersionStatistics statistics(Servable model) {
+  private Stream<VersionStatistics> statistics(PublishedVersion published) {
+    Servable serving = published.serving();
+    return serving == null
+        ? Stream.empty()
+        : Stream.of(statistics(serving, published.status().loadNanos()));
+  }
+
+  private VersionStatistics statistics(Servable model, long loadNanos) {
     ModelCounters counters = model.counters();
     long failed = counters.unanswered(); // before the time, which is added first
     InferenceReading answered = counters.answered();
@@ -88,7 +95,9 @@ public final class EngineReports {
         lastRun == InferenceReading.NEVER
             ? 0
             : TimeUnit.NANOSECONDS.toMillis(lastRun + nanosSince1970),
-        model.residentBytes());
+        model.residentBytes(),
+        loadNanos,
+        counters);
   }
 
   /** The versions of a model, ascending; empty when there is no such model. */
@@ -110,6 +119,36 @@ public final class EngineReports {
   /** Models that serve although newer files of theirs failed to load, and why; by name. */
   public SortedMap<String, String> stale() {
     return registry.stale();
+  }
+
+  /** What has been counted of every name, in no order. */
+  public List<CountedModel> counted() {
+    List<CountedModel> counted = new ArrayList<>();
+    for (RegisteredModel model : registry.models()) {
+      PublishedVersion head = model.versions().find("");
+      if (head != null) {
+        Servable serving = head.serving();
+        counted.add(
+            new CountedModel(
+                head.status(),
+                model.totals(),
+                serving == null ? 0 : serving.residentBytes(),
+                place(head.programs())));
+      }
+    }
+    return counted;
+  }
+
+  private static CountedModel.Place place(@Nullable ProgramModel programs) {
+    if (programs == null) {
+      return CountedModel.Place.NONE;
+    }
+    if (programs.weights().isResident()) {
+      return CountedModel.Place.DEVICE;
+    }
+    return programs.weights().onHost().inMemory()
+        ? CountedModel.Place.HOST
+        : CountedModel.Place.FILE;
   }
 
   /** A report on every model, by name; see {@link #details(String)}. */
@@ -217,5 +256,15 @@ public final class EngineReports {
   /** Longest time between two scheduling decisions while there was work. */
   public long longestDispatchCycleNanos() {
     return requests.dispatch().longestCycleNanos();
+  }
+
+  /** As {@link #longestDispatchCycleNanos}, of the last half minute to minute. */
+  public long recentDispatchCycleNanos() {
+    return requests.dispatch().recentCycleNanos();
+  }
+
+  /** Nanoseconds since the start that the device ran, and was idle, by reason. */
+  public Map<DeviceUse, Long> deviceTime() {
+    return requests.dispatch().deviceTime();
   }
 }

@@ -1,6 +1,7 @@
 package dev.roundhouse.engine;
 
 import dev.roundhouse.engine.observe.InferenceReading;
+import dev.roundhouse.engine.observe.ModelCounters;
 
 /**
  * What has been counted for a ready version since it was loaded.
@@ -12,6 +13,8 @@ import dev.roundhouse.engine.observe.InferenceReading;
  *     later
  * @param lastRunMillis when its latest answered run began, in milliseconds since 1970; 0 for never
  * @param deviceBytes of its weights that are on the device
+ * @param loadNanos from the start of its load until it was ready
+ * @param counters what became of its requests; they go on counting
  */
 public record VersionStatistics(
     String name,
@@ -20,4 +23,6 @@ public record VersionStatistics(
     long failed,
     long failedNanos,
     long lastRunMillis,
-    long deviceBytes) {}
+    long deviceBytes,
+    long loadNanos,
+    ModelCounters counters) {}

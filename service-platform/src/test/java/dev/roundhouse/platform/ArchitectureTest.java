@@ -26,4 +26,18 @@ class ArchitectureTest {
   @ArchTest
   static final ArchRule NO_CYCLES =
       slices().matching("dev.roundhouse.platform.(**)").should().beFreeOfCycles();
+
+  /** Names, units and texts of metrics are in one place. */
+  @ArchTest
+  static final ArchRule METERS_ARE_MADE_IN_ONE_PLACE =
+      noClasses()
+          .that()
+          .resideOutsideOfPackage("dev.roundhouse.platform.metrics..")
+          .should()
+          .dependOnClassesThat()
+          .haveNameMatching(
+              "io\\.micrometer\\.core\\.instrument\\.(Gauge|MultiGauge|TimeGauge|FunctionCounter|FunctionTimer"
+                  + "|DistributionSummary|LongTaskTimer|Metrics)"
+                  + "|io\\.micrometer\\..*\\$Builder"
+                  + "|io\\.prometheus\\..*Snapshot");
 }

@@ -12,13 +12,13 @@ import dev.roundhouse.gateway.route.WorkLedger;
 import dev.roundhouse.gateway.schedule.Placer;
 import dev.roundhouse.gateway.schedule.Trigger;
 import dev.roundhouse.platform.grpc.PortLoad;
+import dev.roundhouse.platform.metrics.Meters;
+import dev.roundhouse.platform.metrics.Metric;
 import dev.roundhouse.transport.forward.ForwardingBudget;
 import io.grpc.Status;
 import io.micrometer.core.instrument.Counter;
-import io.micrometer.core.instrument.FunctionCounter;
-import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.MeterRegistry;
-import io.micrometer.core.instrument.Tags;
 import io.micrometer.core.instrument.Timer;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -37,7 +37,7 @@ import java.util.function.DoubleSupplier;
 public final class GatewayMeters implements RouteListener {
   private static final String OTHER = "other";
 
-  private final MeterRegistry meters;
+  private final Meters meters;
   private final GaugeRows ready;
   private final GaugeRows outstandingWork;
   private final GaugeRows replicas;
@@ -50,82 +50,38 @@ public final class GatewayMeters implements RouteListener {
   private volatile Set<String> workers = Set.of();
 
   public GatewayMeters(
-      MeterRegistry meters,
+      MeterRegistry registry,
       PortLoad load,
       ForwardingBudget memory,
       Ejection ejection,
       Hedging hedging) {
-    this.meters = meters;
-    ready =
-        new GaugeRows(meters, "gateway.worker.ready", null, "1 for a worker that takes requests");
-    outstandingWork =
-        new GaugeRows(
-            meters,
-            "gateway.worker.outstanding",
-            "seconds",
-            "work that a worker has been given and has not answered");
-    replicas =
-        new GaugeRows(meters, "gateway.model.replicas", null, "workers that a model was placed on");
-    utilization =
-        new GaugeRows(
-            meters,
-            "gateway.model.utilization",
-            null,
-            "device seconds that a model needs in a second");
-    outstandingItems =
-        new GaugeRows(
-            meters,
-            "gateway.replica.outstanding",
-            null,
-            "items that a worker has been given of a model and has not answered");
-    followed =
-        Counter.builder("gateway.followed.requests")
-            .description("requests that one worker could not answer and another was asked")
-            .register(meters);
-    FunctionCounter.builder("gateway.ejections", ejection, Ejection::ejections)
-        .description("times that a worker was left alone for a while")
-        .register(meters);
-    FunctionCounter.builder("gateway.hedges.started", hedging, Hedging::startedEver)
-        .description("calls that were sent to a second worker, for the first had not answered yet")
-        .register(meters);
-    FunctionCounter.builder("gateway.hedges.won", hedging, Hedging::wonEver)
-        .description("of them, those that the second answered")
-        .register(meters);
-    FunctionCounter.builder("gateway.hedges.refused", hedging, Hedging::refusedEver)
-        .description("calls that were not sent to a second worker because of hedging.max-share")
-        .register(meters);
-    Gauge.builder("gateway.memory.held", memory, ForwardingBudget::held)
-        .description("calls on their way through, and what peers of gRPC were asked to send")
-        .baseUnit("bytes")
-        .register(meters);
-    Gauge.builder("gateway.memory.limit", memory, ForwardingBudget::limit)
-        .description("the most that may be held; server.max-held")
-        .baseUnit("bytes")
-        .register(meters);
-    Gauge.builder("gateway.grpc.connections.open", load, PortLoad::connections)
-        .description("gRPC connections of clients")
-        .register(meters);
-    Gauge.builder("gateway.grpc.calls.open", load, PortLoad::calls)
-        .description("gRPC calls of clients that have not ended; a stream is one")
-        .register(meters);
-    FunctionCounter.builder("gateway.grpc.stalled", load, PortLoad::stalledEver)
-        .description("gRPC calls and connections ended because their client stopped")
-        .register(meters);
-    FunctionCounter.builder("gateway.grpc.other.protocol", load, PortLoad::otherProtocolEver)
-        .description("connections to the gRPC port ended because their client spoke no HTTP/2")
-        .register(meters);
+    meters = new Meters(registry);
+    ready = new GaugeRows(meters, Metric.GATEWAY_WORKER_READY);
+    outstandingWork = new GaugeRows(meters, Metric.GATEWAY_WORKER_OUTSTANDING);
+    replicas = new GaugeRows(meters, Metric.GATEWAY_MODEL_REPLICAS);
+    utilization = new GaugeRows(meters, Metric.GATEWAY_MODEL_UTILIZATION);
+    outstandingItems = new GaugeRows(meters, Metric.GATEWAY_REPLICA_OUTSTANDING);
+    followed = meters.counter(Metric.GATEWAY_FOLLOWED);
+    meters.read(Metric.GATEWAY_EJECTIONS, ejection, Ejection::ejections);
+    meters.read(Metric.GATEWAY_HEDGES_STARTED, hedging, Hedging::startedEver);
+    meters.read(Metric.GATEWAY_HEDGES_WON, hedging, Hedging::wonEver);
+    meters.read(Metric.GATEWAY_HEDGES_REFUSED, hedging, Hedging::refusedEver);
+    meters.read(Metric.GATEWAY_MEMORY_HELD, memory, ForwardingBudget::held);
+    meters.read(Metric.GATEWAY_MEMORY_LIMIT, memory, ForwardingBudget::limit);
+    meters.read(Metric.GATEWAY_GRPC_CONNECTIONS_OPEN, load, PortLoad::connections);
+    meters.read(Metric.GATEWAY_GRPC_CALLS_OPEN, load, PortLoad::calls);
+    meters.read(Metric.GATEWAY_GRPC_STALLED, load, PortLoad::stalledEver);
+    meters.read(Metric.GATEWAY_GRPC_OTHER_PROTOCOL, load, PortLoad::otherProtocolEver);
   }
 
   /** Shows how often models were placed anew. */
   public void watch(Placer placer) {
     for (Trigger trigger : Trigger.values()) {
-      FunctionCounter.builder(
-              "gateway.repacks",
-              placer,
-              each -> each.state().repacks().getOrDefault(trigger, 0L).doubleValue())
-          .tag("trigger", trigger.name().toLowerCase(Locale.ROOT))
-          .description("times that models were placed")
-          .register(meters);
+      meters.read(
+          Metric.GATEWAY_REPACKS,
+          placer,
+          each -> each.state().repacks().getOrDefault(trigger, 0L).doubleValue(),
+          trigger.name().toLowerCase(Locale.ROOT));
     }
   }
 
@@ -143,18 +99,11 @@ public final class GatewayMeters implements RouteListener {
   }
 
   private Counter requests(List<String> labels) {
-    return Counter.builder("gateway.requests")
-        .tags("model", labels.get(0), "status", labels.get(1))
-        .description("requests that have ended; of models that no worker has, as 'other'")
-        .register(meters);
+    return meters.counter(Metric.GATEWAY_REQUESTS, labels.toArray(String[]::new));
   }
 
   private Timer latency(String worker) {
-    return Timer.builder("gateway.worker.latency")
-        .tag("worker", worker)
-        .description("from the choice of a worker to the end of its answer")
-        .publishPercentileHistogram()
-        .register(meters);
+    return meters.timer(Metric.GATEWAY_WORKER_LATENCY, worker);
   }
 
   /** Workers have been looked at, and models placed. */
@@ -162,17 +111,18 @@ public final class GatewayMeters implements RouteListener {
     Placer.State state = placer.state();
     models = Set.copyOf(state.models().keySet());
     Set<String> names = new HashSet<>();
-    Map<Tags, DoubleSupplier> isReady = new HashMap<>();
-    Map<Tags, DoubleSupplier> work = new HashMap<>();
+    Map<List<String>, DoubleSupplier> isReady = new HashMap<>();
+    Map<List<String>, DoubleSupplier> work = new HashMap<>();
     for (WorkerLook look : looks) {
       String name = look.link().name();
       names.add(name);
-      Tags labels = Tags.of("worker", name);
+      List<String> labels = List.of(name);
       WorkLedger ledger = routes.ledger(name);
       isReady.put(labels, () -> look.ready() ? 1 : 0);
       work.put(labels, () -> ledger.nanos() / 1e9);
     }
     workers = names;
+    endSeriesOfWhatIsGone();
     ready.show(isReady);
     outstandingWork.show(work);
     if (placer.mode() == Mode.LPT_PACKING) {
@@ -180,22 +130,42 @@ public final class GatewayMeters implements RouteListener {
     }
   }
 
+  /** A call that ends just then may begin one again, which the next look ends. */
+  private void endSeriesOfWhatIsGone() {
+    requests
+        .entrySet()
+        .removeIf(
+            each -> {
+              String model = each.getKey().getFirst();
+              boolean gone = !model.equals(OTHER) && !models.contains(model);
+              return removed(gone, each.getValue());
+            });
+    latencies
+        .entrySet()
+        .removeIf(each -> removed(!workers.contains(each.getKey()), each.getValue()));
+  }
+
+  private boolean removed(boolean gone, Meter meter) {
+    if (gone) {
+      meters.remove(meter);
+    }
+    return gone;
+  }
+
   private void placed(Placer.State state, ModelRoutes routes) {
     Placement placement = state.placement();
-    Map<Tags, DoubleSupplier> counts = new HashMap<>();
-    Map<Tags, DoubleSupplier> needs = new HashMap<>();
-    Map<Tags, DoubleSupplier> items = new HashMap<>();
+    Map<List<String>, DoubleSupplier> counts = new HashMap<>();
+    Map<List<String>, DoubleSupplier> needs = new HashMap<>();
+    Map<List<String>, DoubleSupplier> items = new HashMap<>();
     for (String model : state.models().keySet()) {
-      Tags labels = Tags.of("model", model);
+      List<String> labels = List.of(model);
       int placedOn = placement.workers(model).size();
       double need = state.utilization().getOrDefault(model, 0.0);
       counts.put(labels, () -> placedOn);
       needs.put(labels, () -> need);
       ReplicaRouter router = routes.router(model);
       if (router != null) {
-        router
-            .items()
-            .forEach((worker, count) -> items.put(labels.and("worker", worker), () -> count));
+        router.items().forEach((worker, count) -> items.put(List.of(model, worker), () -> count));
       }
     }
     replicas.show(counts);

@@ -1,13 +1,12 @@
 package dev.roundhouse.gateway.lifecycle;
 
-import io.micrometer.core.instrument.Gauge;
+import dev.roundhouse.platform.metrics.Meters;
+import dev.roundhouse.platform.metrics.Metric;
 import io.micrometer.core.instrument.Meter;
-import io.micrometer.core.instrument.MeterRegistry;
-import io.micrometer.core.instrument.Tags;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.function.DoubleSupplier;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Gauges of one name, whose labels come and go. Labels are registered once and removed when they
@@ -16,26 +15,22 @@ import org.jspecify.annotations.Nullable;
  * have it twice or not at all. Thread-safe.
  */
 final class GaugeRows {
-  private final MeterRegistry meters;
-  private final String name;
-  private final @Nullable String unit;
-  private final String description;
-  private final Map<Tags, Meter> registered = new HashMap<>();
-  private volatile Map<Tags, DoubleSupplier> rows = Map.of();
+  private final Meters meters;
+  private final Metric metric;
+  private final Map<List<String>, Meter> registered = new HashMap<>();
+  private volatile Map<List<String>, DoubleSupplier> rows = Map.of();
 
-  GaugeRows(MeterRegistry meters, String name, @Nullable String unit, String description) {
+  GaugeRows(Meters meters, Metric metric) {
     this.meters = meters;
-    this.name = name;
-    this.unit = unit;
-    this.description = description;
+    this.metric = metric;
   }
 
   /**
    * Replaces all rows.
    *
-   * @param now values by label, read at every scrape; not changed afterwards
+   * @param now values by the values of their labels, read at every scrape; not changed afterwards
    */
-  synchronized void show(Map<Tags, DoubleSupplier> now) {
+  synchronized void show(Map<List<String>, DoubleSupplier> now) {
     rows = now;
     now.keySet().forEach(labels -> registered.computeIfAbsent(labels, this::register));
     registered
@@ -50,16 +45,12 @@ final class GaugeRows {
             });
   }
 
-  private Meter register(Tags labels) {
-    return Gauge.builder(name, this, all -> all.value(labels))
-        .tags(labels)
-        .description(description)
-        .baseUnit(unit)
-        .register(meters);
+  private Meter register(List<String> labels) {
+    return meters.read(metric, this, all -> all.value(labels), labels.toArray(String[]::new));
   }
 
   /** NaN for a row that is gone. */
-  private double value(Tags labels) {
+  private double value(List<String> labels) {
     DoubleSupplier value = rows.get(labels);
     return value == null ? Double.NaN : value.getAsDouble();
   }

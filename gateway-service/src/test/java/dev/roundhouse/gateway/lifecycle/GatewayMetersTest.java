@@ -157,6 +157,27 @@ class GatewayMetersTest {
     assertThat(registry.scrape()).contains("gateway_worker_ready{worker=\"w0\"} 0.0\n");
   }
 
+  @Test
+  void shouldEndTheSeriesOfModelsAndWorkersThatAreGone() throws Exception {
+    seen(List.of("w0", "w1"), List.of("a", "b"));
+    for (String model : List.of("a", "b", "guessed")) {
+      meters.ended(model, "w0", Status.OK, 5, false);
+      meters.ended(model, "w1", Status.UNAVAILABLE, 5, false);
+    }
+    seen(List.of("w1"), List.of("b"));
+
+    List<String> rows = rows(registry.scrape());
+    assertThat(rows)
+        .contains(
+            "gateway_requests_total{model=\"b\",status=\"OK\"}",
+            "gateway_requests_total{model=\"other\",status=\"UNAVAILABLE\"}",
+            "gateway_worker_latency_seconds_count{worker=\"w1\"}")
+        .noneMatch(row -> row.contains("model=\"a\"") || row.contains("worker=\"w0\""));
+
+    meters.ended("a", "w0", Status.OK, 5, false); // one that was still on its way
+    assertThat(rows(registry.scrape())).containsExactlyInAnyOrderElementsOf(rows);
+  }
+
   private void seen(List<String> workers, List<String> models) {
     List<WorkerLook> looks =
         workers.stream().map(name -> look(Integer.parseInt(name.substring(1)), models)).toList();

@@ -14,6 +14,7 @@ import dev.roundhouse.engine.residency.WeightUploader;
 import java.lang.invoke.VarHandle;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
@@ -217,6 +218,16 @@ public final class DispatchProxy {
   /** Longest time between two scheduling decisions while there was work. */
   public long longestCycleNanos() {
     return loop.pipeline().next().cycles().longestNanos();
+  }
+
+  /** As {@link #longestCycleNanos}, of the last half minute to minute. */
+  public long recentCycleNanos() {
+    return loop.pipeline().next().cycles().recentNanos(context.clock().nanoTime());
+  }
+
+  /** Nanoseconds since the start that the device ran, and was idle, by reason. */
+  public Map<DeviceUse, Long> deviceTime() {
+    return loop.pipeline().time().read();
   }
 
   /**

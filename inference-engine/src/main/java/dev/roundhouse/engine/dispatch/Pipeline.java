@@ -40,6 +40,8 @@ final class Pipeline {
   private final NextBatch next;
   private final LookAhead lookAhead;
   private final RunOnDevice running = new RunOnDevice();
+  private final WarmUp warmUp;
+  private final DeviceTime time;
   private @Nullable BatchSlot ended;
   private @Nullable Throwable endedBy;
 
@@ -57,6 +59,8 @@ final class Pipeline {
     failures = parts.failures();
     ledger = parts.ledger();
     recent = parts.recent();
+    warmUp = parts.warmUp();
+    time = new DeviceTime(clock);
     delivery = delivery(context, parts.accounting());
     if (outputs != null) {
       outputs.open(delivery(context, context.accounting()), BatchSlots.COUNT);
@@ -98,8 +102,31 @@ final class Pipeline {
     run = running.slot();
     if (run != null) {
       work += next.arm(run);
+    } else {
+      time.become(whyIdle());
     }
     return work;
+  }
+
+  private DeviceUse whyIdle() {
+    if (weights.isMakingRoom()) {
+      return DeviceUse.WEIGHTS;
+    }
+    if (slots.free() == null) {
+      return DeviceUse.ANSWERS;
+    }
+    if (!lanes.isIdle() || !warmUp.isEmpty()) {
+      return DeviceUse.DISPATCH;
+    }
+    if (weights.isBusy()) {
+      return DeviceUse.WEIGHTS;
+    }
+    return lanes.nextReleaseNanos() == Long.MAX_VALUE ? DeviceUse.NO_REQUESTS : DeviceUse.HELD;
+  }
+
+  /** What the device does with its time. Any thread may read it. */
+  DeviceTime time() {
+    return time;
   }
 
   /** The batch that runs next. */
@@ -166,6 +193,7 @@ final class Pipeline {
       weights.used(slot.lane(), now);
     }
     calls.runStarted(now);
+    time.become(DeviceUse.RUNNING, now);
   }
 
   private void onRunEnded(BatchSlot slot) {
@@ -177,6 +205,7 @@ final class Pipeline {
     } catch (Throwable e) {
       failures.notFreed(e);
     }
+    time.become(DeviceUse.DISPATCH, slot.endedNanos());
     next.ran(slot);
     recent.add(slot.lane().modelIndex(), slot.computeNanos(), slot.endedNanos());
     batchEnd.settleCharge(slot);

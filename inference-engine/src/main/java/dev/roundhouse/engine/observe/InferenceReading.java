@@ -17,6 +17,7 @@ import java.util.TreeMap;
  * @param lastRunNanos when the latest of those runs began, on the engine's clock; {@link #NEVER}
  *     for none
  * @param runs by their rows, padding not counted
+ * @param times how they are spread
  */
 public record InferenceReading(
     long requests,
@@ -26,13 +27,14 @@ public record InferenceReading(
     long computeNanos,
     long outputNanos,
     long lastRunNanos,
-    SortedMap<Integer, Runs> runs) {
+    SortedMap<Integer, Runs> runs,
+    Times times) {
 
   /** No run has been answered. */
   public static final long NEVER = Long.MIN_VALUE;
 
   public static final InferenceReading NOTHING =
-      new InferenceReading(0, 0, 0, 0, 0, 0, NEVER, Collections.emptySortedMap());
+      new InferenceReading(0, 0, 0, 0, 0, 0, NEVER, Collections.emptySortedMap(), Times.NONE);
 
   public InferenceReading {
     runs = Collections.unmodifiableSortedMap(new TreeMap<>(runs));
@@ -40,6 +42,9 @@ public record InferenceReading(
 
   /** Both together. */
   public InferenceReading plus(InferenceReading other) {
+    if (lastRunNanos == NEVER || other.lastRunNanos == NEVER) {
+      return lastRunNanos == NEVER ? other : this;
+    }
     SortedMap<Integer, Runs> all = new TreeMap<>(runs);
     other.runs.forEach((rows, more) -> all.merge(rows, more, Runs::plus));
     return new InferenceReading(
@@ -50,12 +55,18 @@ public record InferenceReading(
         computeNanos + other.computeNanos,
         outputNanos + other.outputNanos,
         Math.max(lastRunNanos, other.lastRunNanos),
-        all);
+        all,
+        times.plus(other.times));
   }
 
   /** Runs of whatever size. */
   public long executions() {
     return runs.values().stream().mapToLong(Runs::count).sum();
+  }
+
+  /** Device time of runs of whatever size, each counted once. */
+  public long runNanos() {
+    return runs.values().stream().mapToLong(Runs::computeNanos).sum();
   }
 
   /** Rows of requests in them. */
@@ -75,6 +86,23 @@ public record InferenceReading(
           inputNanos + other.inputNanos,
           computeNanos + other.computeNanos,
           outputNanos + other.outputNanos);
+    }
+  }
+
+  /**
+   * How times are spread.
+   *
+   * @param waits of requests, until their batches were assembled
+   * @param answers of requests, from their acceptance to their answers
+   * @param computes of runs
+   */
+  public record Times(TimeHistogram waits, TimeHistogram answers, TimeHistogram computes) {
+    static final Times NONE =
+        new Times(TimeHistogram.EMPTY, TimeHistogram.EMPTY, TimeHistogram.EMPTY);
+
+    Times plus(Times other) {
+      return new Times(
+          waits.plus(other.waits), answers.plus(other.answers), computes.plus(other.computes));
     }
   }
 }

@@ -9,7 +9,8 @@ import java.util.TreeMap;
 /**
  * Counts what answered requests of one version took, batch by batch. Any thread may read: a reader
  * sees a batch whole or not at all. The owner's writes wait for nobody; of others, one writes after
- * the other. Writing allocates only when a batch has more rows than any before.
+ * the other. Writing allocates only when a batch has more rows, or takes more or less time, than
+ * any before.
  *
  * <p>The sequence is odd while a batch is being counted. A reader that finds it odd, or changed by
  * the time it is done, reads again.
@@ -42,6 +43,9 @@ public final class InferenceTally {
   private long outputNanos;
   private long lastRunNanos = InferenceReading.NEVER;
   private long[] runs = NO_RUNS;
+  private final TimeBuckets waits = new TimeBuckets();
+  private final TimeBuckets answers = new TimeBuckets();
+  private final TimeBuckets computes = new TimeBuckets();
 
   private InferenceTally(boolean shared) {
     this.shared = shared;
@@ -92,6 +96,11 @@ public final class InferenceTally {
       inputNanos += answered.inputNanos;
       computeNanos += answered.computeNanos;
       outputNanos += answered.outputNanos;
+      computes.add(TimeHistogram.bucket(runNanos));
+      for (int request = 0; request < answered.requests; request++) {
+        waits.add(answered.waits[request]);
+        answers.add(answered.answers[request]);
+      }
     } finally {
       SEQUENCE.setRelease(this, sequence + 1);
     }
@@ -112,12 +121,17 @@ public final class InferenceTally {
 
   /** What the requests of one batch took together. One thread's, and used again. */
   public static final class Answered {
-    private long requests;
+    private int requests;
     private long answerNanos;
     private long queueNanos;
     private long inputNanos;
     private long computeNanos;
     private long outputNanos;
+
+    /** Buckets of each request's wait, and of the time until its answer. */
+    private int[] waits = new int[16];
+
+    private int[] answers = new int[16];
 
     public void clear() {
       requests = 0;
@@ -130,6 +144,12 @@ public final class InferenceTally {
 
     /** Adds a request; times in nanoseconds, the first from acceptance to answer. */
     public void add(long whole, long queue, long input, long compute, long output) {
+      if (requests == waits.length) {
+        waits = Arrays.copyOf(waits, 2 * requests);
+        answers = Arrays.copyOf(answers, 2 * requests);
+      }
+      waits[requests] = TimeHistogram.bucket(queue);
+      answers[requests] = TimeHistogram.bucket(whole);
       requests++;
       answerNanos += whole;
       queueNanos += queue;
@@ -154,7 +174,8 @@ public final class InferenceTally {
                 computeNanos,
                 outputNanos,
                 lastRunNanos,
-                byRows(ofRuns));
+                byRows(ofRuns),
+                new InferenceReading.Times(waits.read(), answers.read(), computes.read()));
         VarHandle.acquireFence();
         if ((long) SEQUENCE.getOpaque(this) == before) {
           return reading;

@@ -2,53 +2,58 @@ package dev.roundhouse.engine.observe;
 
 import dev.roundhouse.engine.request.ShedReason;
 import dev.roundhouse.engine.request.Status;
-import java.util.Map;
+import java.util.List;
+import java.util.stream.Stream;
 
 /**
- * Every metric of the engine; transports and dashboards take names and texts from here. Metrics of
- * one name differ in their labels. What every run counts stands together, at the end, so that it
- * shares cache lines.
+ * Everything that the engine counts of a model. What every run counts stands together, at the end,
+ * so that it shares cache lines. Names for dashboards are given by whoever shows it.
  */
 public enum Metric {
-  ACCEPTED("roundhouse.requests.accepted", "Requests admitted and queued"),
-  REFUSED_INVALID(refused(), turnedAway(), Map.of("reason", "invalid-argument")),
-  REFUSED_LATE(refused(), turnedAway(), Map.of("reason", "deadline-exceeded")),
-  REFUSED_FULL(refused(), turnedAway(), Map.of("reason", "resource-exhausted")),
-  REFUSED_UNAVAILABLE(refused(), turnedAway(), Map.of("reason", "unavailable")),
-  FAILED("roundhouse.requests.failed", "Accepted requests that ended in an error"),
-  SHED_DEADLINE_PASSED(shed(), dropped(), Map.of("reason", "deadline-passed")),
-  SHED_TOO_LITTLE_TIME(shed(), dropped(), Map.of("reason", "too-little-time")),
-  SHED_QUEUE_TIMEOUT(shed(), dropped(), Map.of("reason", "queue-timeout")),
-  SHED_NO_ROOM(shed(), dropped(), Map.of("reason", "no-room")),
-  SHED_STOPPING(shed(), dropped(), Map.of("reason", "stopping")),
-  CANCELLED("roundhouse.requests.cancelled", "Accepted requests taken back by their caller"),
-  COMPLETED("roundhouse.requests.completed", "Accepted requests that were answered"),
-  WEIGHT_LOADS("roundhouse.weights.loads", "Times that weights were brought to the device"),
-  WEIGHT_EVICTIONS("roundhouse.weights.evictions", "Times that weights left for others"),
-  WEIGHT_LOAD("roundhouse.weights.load", "Nanoseconds that loads of weights took"),
-  POSITIONS("roundhouse.positions", "Elements of the first padded input, in rows of requests"),
-  PADDING_POSITIONS(
-      "roundhouse.positions.padding", "Those of them that fill a compiled shape variant"),
-  PADDING_ROWS("roundhouse.rows.padding", "Rows executed to fill a compiled batch size"),
-  EXECUTIONS("roundhouse.executions", "Executions on the device"),
-  ROWS("roundhouse.rows", "Rows of requests executed"),
-  INPUT_BYTES("roundhouse.inputs.bytes", "Bytes of inputs that went to the device for executions"),
-  OUTPUT_BYTES("roundhouse.outputs.bytes", "Bytes of outputs that the host read"),
-  COMPUTE("roundhouse.compute", "Nanoseconds of execution"),
-  QUEUE_WAIT("roundhouse.queue.wait", "Nanoseconds that executed requests had waited");
+  ACCEPTED("Requests admitted and queued"),
+  REFUSED_INVALID(turnedAway(), "invalid-argument"),
+  REFUSED_LATE(turnedAway(), "deadline-exceeded"),
+  REFUSED_FULL(turnedAway(), "resource-exhausted"),
+  REFUSED_UNAVAILABLE(turnedAway(), "unavailable"),
+  FAILED("Accepted requests that ended in an error"),
+  SHED_DEADLINE_PASSED(dropped(), "deadline-passed"),
+  SHED_TOO_LITTLE_TIME(dropped(), "too-little-time"),
+  SHED_QUEUE_TIMEOUT(dropped(), "queue-timeout"),
+  SHED_NO_ROOM(dropped(), "no-room"),
+  SHED_STOPPING(dropped(), "stopping"),
+  CANCELLED("Accepted requests taken back by their caller"),
+  COMPLETED("Accepted requests that were answered"),
+  WEIGHT_LOADS("Times that weights were brought to the device"),
+  WEIGHT_EVICTIONS("Times that weights left for others"),
+  WEIGHT_LOAD("Nanoseconds that loads of weights took"),
+  POSITIONS("Elements of the first padded input, in rows of requests"),
+  PADDING_POSITIONS("Those of them that fill a compiled shape variant"),
+  PADDING_ROWS("Rows executed to fill a compiled batch size"),
+  EXECUTIONS("Executions on the device"),
+  ROWS("Rows of requests executed"),
+  INPUT_BYTES("Bytes of inputs that went to the device for executions"),
+  OUTPUT_BYTES("Bytes of outputs that the host read"),
+  COMPUTE("Nanoseconds of execution"),
+  QUEUE_WAIT("Nanoseconds that executed requests had waited");
 
-  private final String meterName;
+  /** What counts requests that were refused, each for a reason. */
+  public static final List<Metric> REFUSED =
+      List.of(REFUSED_INVALID, REFUSED_LATE, REFUSED_FULL, REFUSED_UNAVAILABLE);
+
+  /** What counts requests that were shed, each for a reason. */
+  public static final List<Metric> SHED =
+      Stream.of(ShedReason.values()).map(Metric::of).sorted().toList();
+
   private final String help;
-  private final Map<String, String> labels;
+  private final String reason;
 
-  Metric(String meterName, String help) {
-    this(meterName, help, Map.of());
+  Metric(String help) {
+    this(help, "");
   }
 
-  Metric(String meterName, String help, Map<String, String> labels) {
-    this.meterName = meterName;
+  Metric(String help, String reason) {
     this.help = help;
-    this.labels = labels;
+    this.reason = reason;
   }
 
   /** What counts requests shed for a reason. */
@@ -77,30 +82,17 @@ public enum Metric {
     return ordinal() >= WEIGHT_LOADS.ordinal();
   }
 
-  /** Dotted name, as Micrometer takes it. */
-  public String meterName() {
-    return meterName;
-  }
-
   public String help() {
     return help;
   }
 
-  /** What tells this metric from others of its name. */
-  public Map<String, String> labels() {
-    return labels;
-  }
-
-  private static String refused() {
-    return "roundhouse.requests.refused";
+  /** What tells it from others that count the same but for their reason; else empty. */
+  public String reason() {
+    return reason;
   }
 
   private static String turnedAway() {
     return "Requests turned away before they were queued";
-  }
-
-  private static String shed() {
-    return "roundhouse.requests.shed";
   }
 
   private static String dropped() {

@@ -12,7 +12,12 @@ import org.jspecify.annotations.Nullable;
  * one moment.
  */
 public final class ModelTotals {
-  private static final Parts NOTHING = new Parts(new long[Metric.values().length], new Live[0]);
+  private static final Parts NOTHING =
+      new Parts(
+          new long[Metric.values().length],
+          InferenceReading.NOTHING,
+          InferenceReading.NOTHING,
+          new Live[0]);
 
   private volatile Parts parts = NOTHING;
 
@@ -32,7 +37,7 @@ public final class ModelTotals {
   public synchronized void add(ModelCounters version, ModelCounters programs) {
     Live[] live = Arrays.copyOf(parts.live, parts.live.length + 1);
     live[live.length - 1] = new Live(version, programs);
-    parts = new Parts(parts.freed, live);
+    parts = new Parts(parts.freed, parts.freedAnswered, parts.freedRan, live);
   }
 
   /** Keeps what a version has counted and lets go of its counters, which change no more. */
@@ -44,14 +49,20 @@ public final class ModelTotals {
     if (index == parts.live.length) {
       return;
     }
+    Live leaving = parts.live[index];
     long[] freed = parts.freed.clone();
     for (Metric metric : Metric.values()) {
-      freed[metric.ordinal()] += parts.live[index].get(metric);
+      freed[metric.ordinal()] += leaving.get(metric);
     }
     Live[] live = new Live[parts.live.length - 1];
     System.arraycopy(parts.live, 0, live, 0, index);
     System.arraycopy(parts.live, index + 1, live, index, live.length - index);
-    parts = new Parts(freed, live);
+    parts =
+        new Parts(
+            freed,
+            parts.freedAnswered.plus(leaving.version.answered()),
+            parts.freedRan.plus(leaving.programs.answered()),
+            live);
   }
 
   /** Counts a request that was turned away. */
@@ -75,6 +86,26 @@ public final class ModelTotals {
     return seen.freed[metric.ordinal()]
         + seen.sum(each -> each.get(metric))
         + (turnedAway == null ? 0 : turnedAway.get(metric));
+  }
+
+  /** What answered requests took. */
+  public InferenceReading answered() {
+    Parts seen = parts;
+    InferenceReading sum = seen.freedAnswered;
+    for (Live each : seen.live) {
+      sum = sum.plus(each.version.answered());
+    }
+    return sum;
+  }
+
+  /** What the requests took that programs ran for, whoever called them, and their runs. */
+  public InferenceReading ran() {
+    Parts seen = parts;
+    InferenceReading sum = seen.freedRan;
+    for (Live each : seen.live) {
+      sum = sum.plus(each.programs.answered());
+    }
+    return sum;
   }
 
   /** Requests that are accepted and not yet in a batch. */
@@ -119,9 +150,12 @@ public final class ModelTotals {
    * Replaced whole, so that a version is always counted once.
    *
    * @param freed by metric: what freed versions counted
+   * @param freedAnswered what their answered requests took
+   * @param freedRan what the requests took that their programs ran for
    */
   @SuppressWarnings("ArrayRecordComponent") // never written after construction
-  private record Parts(long[] freed, Live[] live) {
+  private record Parts(
+      long[] freed, InferenceReading freedAnswered, InferenceReading freedRan, Live[] live) {
     long sum(ToLongFunction<Live> figure) {
       long sum = 0;
       for (Live each : live) {

@@ -40,6 +40,14 @@ class InferenceTallyTest {
     assertThat(reading.runs().get(3)).isEqualTo(new Runs(2, 9, 90, 900));
     assertThat(reading.executions()).isEqualTo(3);
     assertThat(reading.rows()).isEqualTo(7);
+    assertThat(reading.runNanos()).isEqualTo(100);
+    assertThat(reading.times().computes().total()).isEqualTo(3);
+    TimeHistogram waits = reading.times().waits();
+    assertThat(waits.count(TimeHistogram.bucket(5) - waits.first())).isEqualTo(6);
+    assertThat(waits.total()).isEqualTo(6);
+    TimeHistogram answers = reading.times().answers();
+    assertThat(answers.count(TimeHistogram.bucket(782) - answers.first())).isEqualTo(2);
+    assertThat(answers.total()).isEqualTo(6);
   }
 
   @Test
@@ -103,6 +111,8 @@ class InferenceTallyTest {
     assertThat(reading.requests()).isEqualTo(writers * (BATCHES / 10));
     assertThat(reading.executions()).isEqualTo(reading.requests());
     assertThat(reading.answerNanos()).isEqualTo(15L * reading.requests());
+    assertThat(reading.times().waits().total()).isEqualTo(reading.requests());
+    assertThat(reading.times().computes().total()).isEqualTo(reading.requests());
   }
 
   private long readUntil(AtomicBoolean over) {
@@ -111,6 +121,7 @@ class InferenceTallyTest {
     do {
       InferenceReading reading = tally.read();
       check(reading);
+      assertThat(reading.times().answers().total()).isEqualTo(reading.requests());
       assertThat(reading.requests()).isGreaterThanOrEqualTo(seen);
       seen = reading.requests();
       readings++;

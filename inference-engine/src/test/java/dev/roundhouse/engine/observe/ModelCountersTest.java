@@ -125,12 +125,19 @@ class ModelCountersTest {
     owner.add(first, Metric.COMPLETED);
     second.enter(1);
     totals.countRefused(Status.NOT_FOUND);
+    InferenceTally.Answered answered = new InferenceTally.Answered();
+    answered.add(9, 5, 0, 4, 0);
+    owner.tally(first).add(2, 1, 0, 4, 0, answered);
+    owner.tally(second).add(2, 1, 0, 4, 0, answered);
     for (int freed = 0; freed < 2; freed++) {
       assertThat(totals.get(Metric.ACCEPTED)).isEqualTo(2);
       assertThat(totals.get(Metric.COMPLETED)).isEqualTo(1);
       assertThat(totals.get(Metric.REFUSED_UNAVAILABLE)).isEqualTo(1);
       assertThat(totals.open()).isEqualTo(1);
       assertThat(totals.waiting()).isEqualTo(1);
+      assertThat(totals.answered().requests()).isEqualTo(2);
+      assertThat(totals.answered().times().answers().total()).isEqualTo(2);
+      assertThat(totals.ran().rows()).isEqualTo(4);
       totals.keep(first); // the second time, nothing happens
     }
   }

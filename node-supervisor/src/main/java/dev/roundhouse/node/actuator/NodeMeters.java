@@ -1,13 +1,21 @@
 package dev.roundhouse.node.actuator;
 
+import static dev.roundhouse.platform.metrics.Metric.NODE_DEVICE_MEMORY_TOTAL;
+import static dev.roundhouse.platform.metrics.Metric.NODE_DEVICE_MEMORY_USED;
+import static dev.roundhouse.platform.metrics.Metric.NODE_PROCESS_BACKOFF;
+import static dev.roundhouse.platform.metrics.Metric.NODE_PROCESS_READY;
+import static dev.roundhouse.platform.metrics.Metric.NODE_PROCESS_RESTARTS;
+import static dev.roundhouse.platform.metrics.Metric.NODE_PROCESS_UP;
+import static dev.roundhouse.platform.metrics.Metric.NODE_READY;
+
 import dev.roundhouse.node.devices.DeviceMemory;
 import dev.roundhouse.node.devices.DeviceMonitor;
 import dev.roundhouse.node.lifecycle.NodeLifecycle;
 import dev.roundhouse.node.process.ProcessState;
 import dev.roundhouse.node.process.ProcessStatus;
 import dev.roundhouse.node.process.Supervisor;
-import io.micrometer.core.instrument.FunctionCounter;
-import io.micrometer.core.instrument.Gauge;
+import dev.roundhouse.platform.metrics.Meters;
+import dev.roundhouse.platform.metrics.Metric;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.binder.MeterBinder;
 import java.util.function.ToDoubleFunction;
@@ -25,56 +33,30 @@ public final class NodeMeters implements MeterBinder {
   }
 
   @Override
-  public void bindTo(MeterRegistry meters) {
-    Gauge.builder("roundhouse.node.ready", () -> lifecycle.isReady() ? 1 : 0)
-        .description("Whether the gateway is ready, or where there is none every worker")
-        .register(meters);
+  public void bindTo(MeterRegistry registry) {
+    Meters meters = new Meters(registry);
+    meters.read(NODE_READY, lifecycle, each -> each.isReady() ? 1 : 0);
     for (ProcessStatus status : supervisor.statuses()) {
       process(status.name(), meters);
     }
     for (String id : monitor.ids()) {
-      memory("used", "Memory of the device that is in use", id, DeviceMemory::usedBytes, meters);
-      memory("total", "Memory of the device", id, DeviceMemory::totalBytes, meters);
+      memory(NODE_DEVICE_MEMORY_USED, id, DeviceMemory::usedBytes, meters);
+      memory(NODE_DEVICE_MEMORY_TOTAL, id, DeviceMemory::totalBytes, meters);
     }
   }
 
-  private void process(String name, MeterRegistry meters) {
-    gauge(
-        "up",
-        "Whether the process runs",
-        name,
-        status -> status.state() == ProcessState.RUNNING ? 1 : 0,
-        meters);
-    gauge(
-        "backoff.seconds",
-        "Time from its last end to its next start; 0 unless it waits for that",
-        name,
-        ProcessStatus::delaySeconds,
-        meters);
-    Gauge.builder("roundhouse.node.process.ready", () -> lifecycle.isReady(name) ? 1 : 0)
-        .description("Whether the process says that it is ready")
-        .tag("process", name)
-        .register(meters);
-    FunctionCounter.builder(
-            "roundhouse.node.process.restarts", supervisor, of -> status(name).restarts())
-        .description("Starts beyond the first")
-        .tag("process", name)
-        .register(meters);
+  private void process(String name, Meters meters) {
+    meters.read(
+        NODE_PROCESS_UP,
+        supervisor,
+        each -> status(each, name).state() == ProcessState.RUNNING ? 1 : 0,
+        name);
+    meters.read(NODE_PROCESS_BACKOFF, supervisor, each -> status(each, name).delaySeconds(), name);
+    meters.read(NODE_PROCESS_READY, lifecycle, each -> each.isReady(name) ? 1 : 0, name);
+    meters.read(NODE_PROCESS_RESTARTS, supervisor, each -> status(each, name).restarts(), name);
   }
 
-  private void gauge(
-      String what,
-      String description,
-      String name,
-      ToDoubleFunction<ProcessStatus> value,
-      MeterRegistry meters) {
-    Gauge.builder("roundhouse.node.process." + what, () -> value.applyAsDouble(status(name)))
-        .description(description)
-        .tag("process", name)
-        .register(meters);
-  }
-
-  private ProcessStatus status(String name) {
+  private static ProcessStatus status(Supervisor supervisor, String name) {
     return supervisor.statuses().stream()
         .filter(each -> each.name().equals(name))
         .findFirst()
@@ -82,20 +64,14 @@ public final class NodeMeters implements MeterBinder {
   }
 
   private void memory(
-      String what,
-      String description,
-      String id,
-      ToDoubleFunction<DeviceMemory> value,
-      MeterRegistry meters) {
-    Gauge.builder(
-            "roundhouse.node.device.memory." + what,
-            () -> {
-              DeviceMemory memory = monitor.latest().memory().get(id);
-              return memory == null ? Double.NaN : value.applyAsDouble(memory);
-            })
-        .description(description)
-        .baseUnit("bytes")
-        .tag("device", id)
-        .register(meters);
+      Metric metric, String id, ToDoubleFunction<DeviceMemory> value, Meters meters) {
+    meters.read(
+        metric,
+        monitor,
+        each -> {
+          DeviceMemory memory = each.latest().memory().get(id);
+          return memory == null ? Double.NaN : value.applyAsDouble(memory);
+        },
+        id);
   }
 }

@@ -1,9 +1,14 @@
 package dev.roundhouse.platform.actuator;
 
+import static dev.roundhouse.platform.metrics.Metric.PEER_MEMORY;
+import static dev.roundhouse.platform.metrics.Metric.PEER_MEMORY_HELD;
+import static dev.roundhouse.platform.metrics.Metric.PEER_MEMORY_LIMIT;
+import static dev.roundhouse.platform.metrics.Metric.PEER_MEMORY_REFUSED;
+import static dev.roundhouse.platform.metrics.Metric.PEER_MEMORY_RELIEVED;
+
+import dev.roundhouse.platform.metrics.Meters;
 import dev.roundhouse.transport.memory.Kept;
 import dev.roundhouse.transport.memory.PeerMemory;
-import io.micrometer.core.instrument.FunctionCounter;
-import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.binder.MeterBinder;
 
@@ -16,29 +21,14 @@ public final class PeerMemoryMeters implements MeterBinder {
   }
 
   @Override
-  public void bindTo(MeterRegistry meters) {
+  public void bindTo(MeterRegistry registry) {
+    Meters meters = new Meters(registry);
     for (Kept kind : Kept.values()) {
-      Gauge.builder("roundhouse.peer.memory", memory, each -> each.held(kind))
-          .tag("kind", kind.label())
-          .description("Memory that connections make the server keep, by what it is kept for")
-          .baseUnit("bytes")
-          .register(meters);
-      FunctionCounter.builder("roundhouse.peer.memory.refused", memory, m -> m.refusedEver(kind))
-          .tag("kind", kind.label())
-          .description("Connections, calls and messages for which there was no memory")
-          .register(meters);
+      meters.read(PEER_MEMORY, memory, each -> each.held(kind), kind.label());
+      meters.read(PEER_MEMORY_REFUSED, memory, each -> each.refusedEver(kind), kind.label());
     }
-    Gauge.builder("roundhouse.peer.memory.held", memory, PeerMemory::held)
-        .description("Memory that peers hold altogether, requests that wait or run included")
-        .baseUnit("bytes")
-        .register(meters);
-    Gauge.builder("roundhouse.peer.memory.limit", memory, PeerMemory::limit)
-        .description("Memory that peers may hold altogether")
-        .baseUnit("bytes")
-        .register(meters);
-    FunctionCounter.builder("roundhouse.peer.memory.relieved", memory, PeerMemory::relievedEver)
-        .description(
-            "How often a connection that held much was asked to end what does not get on, because others were refused")
-        .register(meters);
+    meters.read(PEER_MEMORY_HELD, memory, PeerMemory::held);
+    meters.read(PEER_MEMORY_LIMIT, memory, PeerMemory::limit);
+    meters.read(PEER_MEMORY_RELIEVED, memory, PeerMemory::relievedEver);
   }
 }

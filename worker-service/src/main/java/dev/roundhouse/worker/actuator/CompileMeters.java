@@ -1,13 +1,18 @@
 package dev.roundhouse.worker.actuator;
 
+import static dev.roundhouse.platform.metrics.Metric.PROGRAMS_CACHE;
+import static dev.roundhouse.platform.metrics.Metric.PROGRAMS_CACHE_HITS;
+import static dev.roundhouse.platform.metrics.Metric.PROGRAMS_CACHE_MISSES;
+import static dev.roundhouse.platform.metrics.Metric.PROGRAMS_CACHE_REBUILT;
+import static dev.roundhouse.platform.metrics.Metric.PROGRAMS_COMPILED;
+import static dev.roundhouse.platform.metrics.Metric.PROGRAMS_FAILED;
+
 import dev.roundhouse.engine.compile.Compilation;
 import dev.roundhouse.engine.compile.CompileCounts;
 import dev.roundhouse.engine.compile.ExecutableCache;
-import io.micrometer.core.instrument.FunctionCounter;
-import io.micrometer.core.instrument.Gauge;
+import dev.roundhouse.platform.metrics.Meters;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.binder.MeterBinder;
-import java.util.function.ToDoubleFunction;
 
 /** Shows where programs came from. */
 public final class CompileMeters implements MeterBinder {
@@ -18,34 +23,18 @@ public final class CompileMeters implements MeterBinder {
   }
 
   @Override
-  public void bindTo(MeterRegistry meters) {
-    count("compiled", "Programs that were compiled", CompileCounts::compiled, meters);
-    count(
-        "failed",
-        "Programs that did not compile, or over which the compiler ended",
-        CompileCounts::failed,
-        meters);
-    compilation.cache().ifPresent(cache -> bind(cache, meters));
+  public void bindTo(MeterRegistry registry) {
+    Meters meters = new Meters(registry);
+    CompileCounts counts = compilation.counts();
+    meters.read(PROGRAMS_COMPILED, counts, CompileCounts::compiled);
+    meters.read(PROGRAMS_FAILED, counts, CompileCounts::failed);
+    compilation.cache().ifPresent(cache -> bind(cache, counts, meters));
   }
 
-  private void bind(ExecutableCache cache, MeterRegistry meters) {
-    count("cache.hits", "Programs loaded from the cache", CompileCounts::hits, meters);
-    count("cache.misses", "Programs that the cache did not have", CompileCounts::misses, meters);
-    count(
-        "cache.rebuilt",
-        "Entries of the cache that were of no use, removed and compiled again",
-        CompileCounts::rebuilt,
-        meters);
-    Gauge.builder("roundhouse.programs.cache", cache, ExecutableCache::bytes)
-        .description("Compiled programs in the cache")
-        .baseUnit("bytes")
-        .register(meters);
-  }
-
-  private void count(
-      String name, String description, ToDoubleFunction<CompileCounts> part, MeterRegistry meters) {
-    FunctionCounter.builder("roundhouse.programs." + name, compilation.counts(), part)
-        .description(description)
-        .register(meters);
+  private static void bind(ExecutableCache cache, CompileCounts counts, Meters meters) {
+    meters.read(PROGRAMS_CACHE_HITS, counts, CompileCounts::hits);
+    meters.read(PROGRAMS_CACHE_MISSES, counts, CompileCounts::misses);
+    meters.read(PROGRAMS_CACHE_REBUILT, counts, CompileCounts::rebuilt);
+    meters.read(PROGRAMS_CACHE, cache, ExecutableCache::bytes);
   }
 }

@@ -3,7 +3,8 @@ package dev.roundhouse.worker.actuator;
 import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.engine.device.DeviceException;
 import dev.roundhouse.engine.device.DeviceMemory;
-import io.micrometer.core.instrument.Gauge;
+import dev.roundhouse.platform.metrics.Meters;
+import dev.roundhouse.platform.metrics.Metric;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.binder.MeterBinder;
 import java.util.OptionalLong;
@@ -18,31 +19,21 @@ public final class DeviceMeters implements MeterBinder {
   }
 
   @Override
-  public void bindTo(MeterRegistry meters) {
-    bind("in.use", "Device memory that is in use", DeviceMemory::inUse, meters);
-    bind("limit", "Device memory that there is for use", DeviceMemory::limit, meters);
-    bind("peak", "Most device memory that was ever in use", DeviceMemory::peak, meters);
-    bind(
-        "largest.free.block",
-        "Most device memory that one allocation can get without anything being freed",
-        DeviceMemory::largestFreeBlock,
-        meters);
+  public void bindTo(MeterRegistry registry) {
+    Meters meters = new Meters(registry);
+    bind(Metric.DEVICE_MEMORY_IN_USE, DeviceMemory::inUse, meters);
+    bind(Metric.DEVICE_MEMORY_LIMIT, DeviceMemory::limit, meters);
+    bind(Metric.DEVICE_MEMORY_PEAK, DeviceMemory::peak, meters);
+    bind(Metric.DEVICE_MEMORY_LARGEST_FREE_BLOCK, DeviceMemory::largestFreeBlock, meters);
   }
 
-  private void bind(
-      String name,
-      String description,
-      Function<DeviceMemory, OptionalLong> part,
-      MeterRegistry meters) {
+  private void bind(Metric metric, Function<DeviceMemory, OptionalLong> part, Meters meters) {
     if (part.apply(device.memory()).isPresent()) {
-      Gauge.builder("roundhouse.device.memory." + name, () -> read(part))
-          .description(description)
-          .baseUnit("bytes")
-          .register(meters);
+      meters.read(metric, device, each -> read(each, part));
     }
   }
 
-  private double read(Function<DeviceMemory, OptionalLong> part) {
+  private static double read(Device device, Function<DeviceMemory, OptionalLong> part) {
     try {
       OptionalLong bytes = part.apply(device.memory());
       return bytes.isPresent() ? bytes.getAsLong() : Double.NaN;

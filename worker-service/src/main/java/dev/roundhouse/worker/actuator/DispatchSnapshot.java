@@ -26,7 +26,7 @@ import org.jspecify.annotations.Nullable;
 record DispatchSnapshot(
     @Nullable DispatchState state, Map<String, LaneState> lanes, @Nullable String unknownBecause) {
 
-  /** How long a reader waits: the thread answers between two executions. */
+  /** How long a person waits: the thread answers between two executions. */
   private static final Duration PATIENCE = Duration.ofSeconds(2);
 
   /** Asks, and waits for the answer, but not for long. */
@@ -36,15 +36,20 @@ record DispatchSnapshot(
 
   /** Waits for an answer, but not for long. */
   static DispatchSnapshot await(CompletableFuture<SchedulerReport> answer) {
+    return await(answer, PATIENCE);
+  }
+
+  /** As {@link #await(CompletableFuture)}, for as long as is said. */
+  static DispatchSnapshot await(CompletableFuture<SchedulerReport> answer, Duration patience) {
     try {
-      DispatchState state = answer.get(PATIENCE.toNanos(), TimeUnit.NANOSECONDS).dispatch();
+      DispatchState state = answer.get(patience.toNanos(), TimeUnit.NANOSECONDS).dispatch();
       Map<String, LaneState> lanes = new HashMap<>();
       state.models().forEach(lane -> lanes.merge(lane.model(), lane, DispatchSnapshot::newer));
       return new DispatchSnapshot(state, lanes, null);
     } catch (TimeoutException e) {
       return unknown(
           "the dispatch thread did not answer within %d ms: an execution takes longer than that"
-              .formatted(PATIENCE.toMillis()));
+              .formatted(patience.toMillis()));
     } catch (CancellationException e) {
       return unknown("the dispatch thread takes no questions: it stops, or too many wait");
     } catch (ExecutionException e) {

@@ -1,10 +1,10 @@
 package dev.roundhouse.worker.actuator;
 
 import dev.roundhouse.platform.grpc.PortLoad;
+import dev.roundhouse.platform.metrics.Meters;
+import dev.roundhouse.platform.metrics.Metric;
 import dev.roundhouse.transport.memory.Kept;
 import dev.roundhouse.transport.memory.PeerMemory;
-import io.micrometer.core.instrument.FunctionCounter;
-import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.binder.MeterBinder;
 
@@ -31,30 +31,14 @@ public final class GrpcMeters implements MeterBinder {
   }
 
   @Override
-  public void bindTo(MeterRegistry meters) {
-    Gauge.builder("roundhouse.grpc.connections.open", load, PortLoad::connections)
-        .description("gRPC connections, those in their handshake included")
-        .register(meters);
-    Gauge.builder("roundhouse.grpc.connections.limit", this, each -> each.maxConnections)
-        .description("gRPC connections that there may be; further ones are closed")
-        .register(meters);
-    Gauge.builder("roundhouse.grpc.calls.open", load, PortLoad::calls)
-        .description("gRPC calls that have not ended, of any method; a stream is one")
-        .register(meters);
-    Gauge.builder("roundhouse.grpc.calls.limit", this, each -> each.maxCalls)
-        .description("gRPC calls that there may be; further ones are refused")
-        .register(meters);
-    FunctionCounter.builder("roundhouse.grpc.stalled", load, PortLoad::stalledEver)
-        .description(
-            "gRPC calls and connections that were ended because their client stopped sending or reading")
-        .register(meters);
-    FunctionCounter.builder("roundhouse.grpc.other.protocol", load, PortLoad::otherProtocolEver)
-        .description(
-            "connections to the gRPC port that were ended because their client did not speak HTTP/2")
-        .register(meters);
-    Gauge.builder("roundhouse.grpc.receiving", memory, GrpcMeters::receiving)
-        .description("gRPC messages that are arriving, as far as they are counted one by one")
-        .baseUnit("bytes")
-        .register(meters);
+  public void bindTo(MeterRegistry registry) {
+    Meters meters = new Meters(registry);
+    meters.read(Metric.GRPC_CONNECTIONS_OPEN, load, PortLoad::connections);
+    meters.read(Metric.GRPC_CONNECTIONS_LIMIT, this, each -> each.maxConnections);
+    meters.read(Metric.GRPC_CALLS_OPEN, load, PortLoad::calls);
+    meters.read(Metric.GRPC_CALLS_LIMIT, this, each -> each.maxCalls);
+    meters.read(Metric.GRPC_STALLED, load, PortLoad::stalledEver);
+    meters.read(Metric.GRPC_OTHER_PROTOCOL, load, PortLoad::otherProtocolEver);
+    meters.read(Metric.GRPC_RECEIVING, memory, GrpcMeters::receiving);
   }
 }

@@ -2,6 +2,7 @@ package dev.roundhouse.worker.actuator;
 
 import dev.roundhouse.engine.observe.Metric;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.function.ToLongFunction;
 
@@ -25,19 +26,13 @@ public record RequestCounts(
         counts.applyAsLong(Metric.COMPLETED),
         counts.applyAsLong(Metric.FAILED),
         counts.applyAsLong(Metric.CANCELLED),
-        byReason(Metric.SHED_STOPPING.meterName(), counts),
-        byReason(Metric.REFUSED_INVALID.meterName(), counts));
+        byReason(Metric.SHED, counts),
+        byReason(Metric.REFUSED, counts));
   }
 
-  /** Reasons are those that the metrics of this name carry as a label, in the enum's order. */
-  private static Map<String, Long> byReason(String meterName, ToLongFunction<Metric> counts) {
+  private static Map<String, Long> byReason(List<Metric> metrics, ToLongFunction<Metric> counts) {
     Map<String, Long> reasons = new LinkedHashMap<>();
-    for (Metric metric : Metric.values()) {
-      String reason = metric.labels().get("reason");
-      if (reason != null && metric.meterName().equals(meterName)) {
-        reasons.put(reason, counts.applyAsLong(metric));
-      }
-    }
+    metrics.forEach(metric -> reasons.put(metric.reason(), counts.applyAsLong(metric)));
     return reasons;
   }
 }

@@ -1,7 +1,8 @@
 package dev.roundhouse.worker.actuator;
 
+import dev.roundhouse.platform.metrics.Meters;
+import dev.roundhouse.platform.metrics.Metric;
 import dev.roundhouse.worker.trace.Tracing;
-import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.binder.MeterBinder;
 
@@ -14,12 +15,9 @@ public final class TraceMeters implements MeterBinder {
   }
 
   @Override
-  public void bindTo(MeterRegistry meters) {
-    FunctionCounter.builder("roundhouse.traces.written", tracing, Tracing::written)
-        .description("Traces of requests that are in files")
-        .register(meters);
-    FunctionCounter.builder("roundhouse.traces.dropped", tracing, Tracing::dropped)
-        .description("Traces that were lost: too many at once, or no file could take them")
-        .register(meters);
+  public void bindTo(MeterRegistry registry) {
+    Meters meters = new Meters(registry);
+    meters.read(Metric.TRACES_WRITTEN, tracing, Tracing::written);
+    meters.read(Metric.TRACES_DROPPED, tracing, Tracing::dropped);
   }
 }

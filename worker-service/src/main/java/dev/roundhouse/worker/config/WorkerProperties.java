@@ -24,6 +24,7 @@ import org.springframework.validation.annotation.Validated;
  * @param shutdown How it stops.
  * @param watchdog When it gives itself up.
  * @param trace Which requests are traced.
+ * @param metrics What a scrape has.
  * @param models What the operator wants of single models, by model name; wins over the manifest.
  *     Metas and ensembles take `version-policy` alone, and are not loaded with any of the others:
  *     those are for the models that they call.
@@ -45,6 +46,7 @@ public record WorkerProperties(
     @Valid @DefaultValue ShutdownProperties shutdown,
     @Valid @DefaultValue WatchdogProperties watchdog,
     @Valid @DefaultValue TraceProperties trace,
+    @Valid @DefaultValue MetricsProperties metrics,
     @DefaultValue Map<String, @Valid ModelProperties> models) {
   public static final String PREFIX = "roundhouse.worker";
 

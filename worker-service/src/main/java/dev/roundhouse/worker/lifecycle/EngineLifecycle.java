@@ -87,7 +87,8 @@ public final class EngineLifecycle
     this.context = context;
     this.exit = exit;
     RepositoryProperties settings = properties.repository();
-    repository = new ModelRepository(engine, properties, this::onChange, journal::isSuspect);
+    repository =
+        new ModelRepository(engine, properties, changed -> readiness.refresh(), journal::isSuspect);
     watch =
         new RepositoryWatch(
             repository, () -> RepositoryScan.of(settings.directories()), settings.loadAttempts());
@@ -159,11 +160,6 @@ public final class EngineLifecycle
     if (files != null) {
       watch.loaded(name, files.fingerprint(), end);
     }
-  }
-
-  private void onChange(ModelStatus model) {
-    context.publishEvent(new ModelLoaded(model));
-    readiness.refresh();
   }
 
   private void warnOfUnknownModels(RepositoryScan found) {
@@ -268,7 +264,4 @@ public final class EngineLifecycle
     Duration left = properties.shutdown().drain().minusNanos(spent);
     return left.isNegative() ? Duration.ZERO : left;
   }
-
-  /** A load has ended, or a model has been freed. Published on a thread of the engine. */
-  public record ModelLoaded(ModelStatus model) {}
 }

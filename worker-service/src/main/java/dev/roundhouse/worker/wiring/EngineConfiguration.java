@@ -20,11 +20,13 @@ import dev.roundhouse.platform.config.ServerKeys;
 import dev.roundhouse.platform.lifecycle.FailStopExit;
 import dev.roundhouse.platform.lifecycle.LameDuck;
 import dev.roundhouse.platform.logging.Announcer;
+import dev.roundhouse.platform.metrics.Series;
 import dev.roundhouse.platform.rest.HttpFront;
 import dev.roundhouse.platform.rest.HttpServerSettings;
 import dev.roundhouse.worker.actuator.CompileMeters;
 import dev.roundhouse.worker.actuator.DeviceMeters;
 import dev.roundhouse.worker.actuator.EngineMeters;
+import dev.roundhouse.worker.actuator.EngineSeries;
 import dev.roundhouse.worker.actuator.ModelsEndpoint;
 import dev.roundhouse.worker.actuator.ModelsHealth;
 import dev.roundhouse.worker.actuator.ResidencyEndpoint;
@@ -44,6 +46,7 @@ import dev.roundhouse.worker.lifecycle.ModelJournal;
 import dev.roundhouse.worker.lifecycle.ProcessEnd;
 import dev.roundhouse.worker.lifecycle.Readiness;
 import dev.roundhouse.worker.transport.Transport;
+import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
@@ -193,6 +196,14 @@ class EngineConfiguration {
   @Bean
   EngineMeters engineMeters(Engine engine, WorkerProperties properties) {
     return new EngineMeters(engine, properties.scheduler().maxQueuedBytes().toBytes());
+  }
+
+  @Bean
+  EngineSeries engineSeries(
+      Engine engine, WorkerProperties properties, ObjectProvider<PrometheusRegistry> prometheus) {
+    EngineSeries series = new EngineSeries(engine, properties.metrics());
+    prometheus.ifAvailable(registry -> Series.show(registry, series));
+    return series;
   }
 
   @Bean

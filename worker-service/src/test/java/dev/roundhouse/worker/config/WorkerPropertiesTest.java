@@ -173,6 +173,23 @@ class WorkerPropertiesTest {
   }
 
   @Test
+  void shouldHaveDefaultsForMetrics() {
+    assertThat(bind().metrics())
+        .isEqualTo(new MetricsProperties(MetricsProperties.PerModel.ALL, true, true));
+  }
+
+  @Test
+  void shouldMapEveryKeyOfMetrics() {
+    assertThat(
+            bind(
+                    "metrics.per-model=used",
+                    "metrics.triton-names=false",
+                    "metrics.upstream-names=false")
+                .metrics())
+        .isEqualTo(new MetricsProperties(MetricsProperties.PerModel.USED, false, false));
+  }
+
+  @Test
   void shouldHaveDefaultsForTrace() {
     assertThat(bind().trace())
         .isEqualTo(
