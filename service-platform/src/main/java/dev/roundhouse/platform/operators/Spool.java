@@ -12,11 +12,12 @@ import java.util.zip.InflaterInputStream;
 
 /**
  * Text that is kept compressed, in sections, until it is written to somebody. Metrics of 20,000
- * models take a thirtieth of their length. Written by one thread, then read by any one.
+ * models with values at random take an eighth of their length. Written by one thread, then read by
+ * any one.
  */
 final class Spool implements AutoCloseable {
-  /** Compressed; some 400 MB of metrics. */
-  private static final int MOST_BYTES = 16 << 20;
+  /** Compressed; some 500 MB of metrics. */
+  private static final int MOST_BYTES = 64 << 20;
 
   private final Kept kept = new Kept();
   private final Deflater deflater = new Deflater(Deflater.BEST_SPEED, true);

@@ -115,6 +115,7 @@ final class WorkersMetricsFilter extends OncePerRequestFilter {
       Thread.currentThread().interrupt();
       throw new IOException("interrupted while workers were asked", e);
     }
+    failures.keySet().retainAll(ports.stream().map(OperatorsPort::name).toList());
     answers.forEach(this::tell);
     new MergedPage(own, answers).write(response.getOutputStream(), openMetrics);
   }
