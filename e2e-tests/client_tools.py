@@ -61,6 +61,21 @@ def perf_analyzer() -> LinkedProgram:
     return LinkedProgram(program, libraries)
 
 
+def prometheus() -> Path:
+    """The machine's, or Debian's or Ubuntu's out of its package, which is not installed."""
+    if found := shutil.which("prometheus"):
+        return Path(found)
+    need("dpkg-deb")
+
+    def fetch(folder: Path) -> None:
+        with tempfile.TemporaryDirectory() as packages:
+            _run("env", "-C", packages, need("apt-get"), "-o", "APT::Sandbox::User=root", "download", "prometheus")
+            (package,) = Path(packages).glob("*.deb")
+            _run("dpkg-deb", "--extract", str(package), str(folder))
+
+    return _kept("prometheus", fetch, "usr/bin/prometheus") / "usr" / "bin" / "prometheus"
+
+
 def need(program: str) -> str:
     """Where a program is, or a skip that names it."""
     if found := shutil.which(program):

@@ -47,7 +47,7 @@ def calls_open(address: str) -> float:
     """gRPC calls that a worker or a gateway has, as its metrics say."""
     return sum(
         float(line.rpartition(" ")[2])
-        for line in text(address, "/metrics").splitlines()
+        for line in text(address, "/metrics?workers=false").splitlines()
         if line.startswith(("roundhouse_grpc_calls_open", "gateway_grpc_calls_open"))
     )
 

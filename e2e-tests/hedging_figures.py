@@ -94,7 +94,7 @@ def measure(gateways: dict[str, NodeProcess], workers: list[WorkerProcess], reco
     for kind, parts in figures.items():
         told = "   ".join(f"{part} {statistics.median(values):6.2f} ms" for part, values in parts.items())
         print(f"{kind:8} {calls[kind]:6} calls   {told}")
-    page = gateways["hedged"].get(gateways["hedged"].ports.metrics, "/metrics")[1]
+    page = gateways["hedged"].get(gateways["hedged"].ports.metrics, "/metrics?workers=false")[1]
     print("   ".join(re.findall(r"^gateway_hedges_\w+_total \S+", page, re.MULTILINE)))
 
 

@@ -39,6 +39,7 @@ def gateway_command(ports: Ports, workers: Sequence[WorkerProcess], settings: tu
     for number, worker in enumerate(workers):
         key = f"--roundhouse.gateway.workers.w{number}"
         command += [f"{key}.address={worker.address}", f"{key}.http={worker.host}:{worker.ports.http}"]
+        command.append(f"{key}.metrics={worker.host}:{worker.ports.metrics}")
     command += [
         f"--server.port={ports.http}",
         f"--spring.grpc.server.port={ports.grpc}",
@@ -78,7 +79,7 @@ class NodeProcess(WorkerProcess):
             lambda: (
                 sum(
                     text.startswith(line) and text.endswith(" 1.0")
-                    for text in self.get(self.ports.metrics, "/metrics")[1].splitlines()
+                    for text in self.get(self.ports.metrics, "/metrics?workers=false")[1].splitlines()
                 )
                 == len(self.workers)
             ),

@@ -63,7 +63,7 @@ class Node:
 
     def gateway_sees(self, worker: str) -> bool:
         """Whether it sends requests there."""
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.metrics}/metrics", timeout=10) as response:
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.metrics}/metrics?workers=false", timeout=10) as response:
             return f'gateway_worker_ready{{worker="{worker}"}} 1.0' in response.read().decode()
 
     def await_ready(self) -> "Node":

@@ -6,6 +6,7 @@ it, which takes minutes, and runs all of this.
 
 import json
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -38,6 +39,7 @@ FETCH = ROOT / "tools" / "kube" / "fetch"
 WHOLE = "ROUNDHOUSE_E2E_CHART" in os.environ
 RELEASES = ["1.27", "1.34", "1.37"]
 SECONDS = 60
+SERIES = re.compile(r"\broundhouse_\w+")
 CUSTOM = ("monitoring.coreos.com", "serving.kserve.io")  # kinds that no release of Kubernetes has
 EXAMPLES = sorted((CHART / "ci").glob("*-values.yaml"))
 
@@ -138,6 +140,17 @@ def test_should_document_values_that_it_takes() -> None:
     assert len(values) >= 4
     for own in values:
         jsonschema.validate(merged(defaults(), own), schema(), jsonschema.Draft202012Validator)
+
+
+def test_should_scale_by_metrics_that_there_are() -> None:
+    rules = yaml.safe_load((CHART / "files" / "prometheus-adapter.yaml").read_text())["rules"]["custom"]
+    made = {rule["name"]["as"] for rule in rules}
+    scaling = defaults()["pool"]["autoscaling"]
+    assert {scaling[by]["metric"] for by in ("device", "queue")} == made
+    told = set(SERIES.findall((ROOT / "docs" / "actuator.md").read_text()))
+    asked = {name for rule in rules for key in ("seriesQuery", "metricsQuery") for name in SERIES.findall(rule[key])}
+    assert len(asked) == 3
+    assert asked <= told
 
 
 @pytest.mark.parametrize(

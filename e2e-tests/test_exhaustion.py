@@ -79,7 +79,7 @@ class Confined(WorkerProcess):
         return Path(f"/proc/{self.process.pid}/root{path}")
 
     def metric(self, name: str) -> float:
-        page = self.get(self.ports.metrics, "/metrics")[1]
+        page = self.get(self.ports.metrics, "/metrics?workers=false")[1]
         return sum(float(value) for value in re.findall(rf"^{name} (\S+)$", page, re.MULTILINE))
 
     def await_model(self, name: str) -> None:

@@ -57,7 +57,7 @@ class Server(WorkerProcess):
 
     def metric(self, name: str) -> float:
         """The sum of all series whose name and labels match."""
-        page = self.get(self.ports.metrics, "/metrics")[1]
+        page = self.get(self.ports.metrics, "/metrics?workers=false")[1]
         return sum(float(value) for value in re.findall(rf"^{name} (\S+)$", page, re.MULTILINE))
 
     def executed(self) -> int:

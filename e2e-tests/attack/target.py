@@ -133,7 +133,7 @@ def memory_bytes(part: WorkerProcess, which: str) -> int:
 def held_bytes(part: WorkerProcess) -> int | None:
     """What it says that peers make it keep; None where it says nothing."""
     try:
-        page = part.get(part.ports.metrics, "/metrics")[1]
+        page = part.get(part.ports.metrics, "/metrics?workers=false")[1]
     except OSError:
         return None
     kinds = re.findall(r'^roundhouse_peer_memory_bytes\{[^}]*kind="[^"]*"[^}]*\} (\S+)$', page, re.MULTILINE)

@@ -171,7 +171,7 @@ def watched(target: Target, attacker: Program, outcome: Outcome) -> dict[str, in
 
 def ejections(target: Target) -> int:
     """How often a gateway has left a worker alone; 0 of a worker."""
-    page = target.process.get(target.process.ports.metrics, "/metrics")[1]
+    page = target.process.get(target.process.ports.metrics, "/metrics?workers=false")[1]
     counted = re.search(r"^gateway_ejections_total (\S+)$", page, re.MULTILINE)
     return int(float(counted[1])) if counted else 0
 

@@ -15,7 +15,7 @@ source "$CLI/kube_test.sh"
 usage_test() {
     cat <<'TXT'
 Usage: ./roundhouse test [--quick | --mutation[=PACKAGES] | --fuzz[=ROUNDS] | --images | --chart | --cluster | --kubelet |
-                          --gateway | --faults | --attack[=ROWS] | --import | --torch | --demos]
+                          --gateway | --scrape | --faults | --attack[=ROWS] | --import | --torch | --demos]
 
 Runs everything CI runs: the Maven build with its tests and format check, the exporter's Python tests, the shell
 scripts' checks, and the end-to-end tests against a real server. Ends with a table of stages; the exit code is 1 when
@@ -44,6 +44,8 @@ TXT
               what --cluster takes and four minutes more; as root, with docker (as --images), containerd, runc, CNI's
               plug-ins and iptables
   --gateway   instead, runs those end-to-end tests that share a worker against a gateway before two
+  --scrape    instead, runs a node of two workers and a Prometheus that scrapes it, and asks what the chart's autoscalers
+              ask. Takes two minutes; fetches Prometheus by apt-get where it is not installed
   --faults    instead, cuts workers off from gateways for half a minute, takes their file descriptors and threads away
               and stops them at full load, and prints what became of the calls. Takes a quarter of an
               hour; as root, for networks and control groups of its own
@@ -85,7 +87,8 @@ command_test() {
                 [[ $fuzz =~ ^[1-9][0-9]{0,8}$ ]] ||
                     misuse "--fuzz takes a number of rounds from 1 to 999999999 and not '$fuzz'" test
                 ;;
-            --images | --chart | --cluster | --kubelet | --gateway | --faults | --attack | --import | --torch | --demos)
+            --images | --chart | --cluster | --kubelet | --gateway | --scrape | --faults | --attack | --import | --torch | \
+                --demos)
                 [[ -z $deployed || $deployed == "${1#--}" ]] ||
                     misuse "--$deployed and $1 are different tests; give one" test
                 deployed=${1#--}
@@ -128,6 +131,10 @@ command_test() {
             begin_steps 4
             prepare_clients
             stage "end-to-end, gateway" gateway_tests
+        elif [[ $deployed == scrape ]]; then
+            begin_steps 4
+            prepare_clients
+            stage "scrape" scrape_tests
         elif [[ $deployed == demos ]]; then
             begin_steps 4
             prepare_clients
@@ -276,6 +283,11 @@ fault_tests() {
 demo_tests() {
     cd "$ROOT/e2e-tests" || exit
     ROUNDHOUSE_E2E_DEMOS=full exec "$E2E_PYTHON" -m pytest -v -p no:cacheprovider test_demos.py
+}
+
+scrape_tests() {
+    cd "$ROOT/e2e-tests" || exit
+    ROUNDHOUSE_E2E_SCRAPE=1 exec "$E2E_PYTHON" -m pytest -v -p no:cacheprovider test_scrape.py
 }
 
 attack_tests() { # ROWS, all of them if empty

@@ -49,8 +49,8 @@
 {{- if and $pool.autoscaling.enabled (eq $pool.kind "DaemonSet") }}
 {{- fail (printf "pools.%s.autoscaling is enabled and its kind is DaemonSet, which has a pod on each machine; make it a Deployment" $name) }}
 {{- end }}
-{{- if and $pool.autoscaling.enabled (not $pool.autoscaling.cpuPercent) (not $pool.autoscaling.queue.averageValue) (not $pool.autoscaling.metrics) }}
-{{- fail (printf "pools.%s.autoscaling is enabled without cpuPercent, queue.averageValue or metrics; set one" $name) }}
+{{- if and $pool.autoscaling.enabled (not $pool.autoscaling.cpuPercent) (not $pool.autoscaling.device.averageValue) (not $pool.autoscaling.queue.averageValue) (not $pool.autoscaling.metrics) }}
+{{- fail (printf "pools.%s.autoscaling is enabled without cpuPercent, device.averageValue, queue.averageValue or metrics; set one" $name) }}
 {{- end }}
 {{- if gt (int $pool.autoscaling.minReplicas) (int $pool.autoscaling.maxReplicas) }}
 {{- fail (printf "pools.%s.autoscaling.minReplicas is %d, more than maxReplicas, which is %d" $name (int $pool.autoscaling.minReplicas) (int $pool.autoscaling.maxReplicas)) }}

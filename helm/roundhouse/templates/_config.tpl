@@ -151,7 +151,9 @@ management:
 {{- if $v.tls.workers.secretName }}
 {{- $own = mergeOverwrite $own (include "roundhouse.tlsToWorkers" . | fromYaml) }}
 {{- end }}
-{{- toYaml (mergeOverwrite (deepCopy $v.config) (deepCopy $v.gateway.config) $own) }}
+{{- /* a monitor scrapes workers' pods, and with several gateways each would have all of them again */}}
+{{- $scraped := dict "roundhouse" (dict "gateway" (dict "metrics" (dict "workers" false))) }}
+{{- toYaml (mergeOverwrite $scraped (deepCopy $v.config) (deepCopy $v.gateway.config) $own) }}
 {{- end }}
 
 {{/* application.yaml of a pool: root, name, pool */}}

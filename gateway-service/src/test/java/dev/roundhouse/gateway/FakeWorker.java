@@ -71,6 +71,9 @@ final class FakeWorker implements AutoCloseable {
 
   volatile long weightRoom;
 
+  /** What operators are answered, by path. */
+  final Map<String, String> operators = new ConcurrentHashMap<>();
+
   private @Nullable WorkerKeys keys;
   private FakeHttp http;
   private Server server;
@@ -175,13 +178,16 @@ final class FakeWorker implements AutoCloseable {
     return new WorkerAddress(
         name,
         InetSocketAddress.createUnresolved("127.0.0.1", port),
+        InetSocketAddress.createUnresolved("127.0.0.1", http.port()),
         InetSocketAddress.createUnresolved("127.0.0.1", http.port()));
   }
 
   String[] settings() {
     String key = "--roundhouse.gateway.workers." + name;
     return new String[] {
-      key + ".address=127.0.0.1:" + port, key + ".http=127.0.0.1:" + http.port()
+      key + ".address=127.0.0.1:" + port,
+      key + ".http=127.0.0.1:" + http.port(),
+      key + ".metrics=127.0.0.1:" + http.port()
     };
   }
 

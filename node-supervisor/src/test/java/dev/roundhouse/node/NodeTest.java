@@ -105,6 +105,40 @@ class NodeTest {
   }
 
   @Test
+  void shouldAnswerOperatorsForItsWorkersAndItsGateway() throws Exception {
+    try (ConfigurableApplicationContext node = node("--roundhouse.node.devices.cpu-workers=2")) {
+      ready("worker");
+      ready("gateway");
+      await(() -> details(node).ready());
+      assertThat(get(node, "/metrics"))
+          .startsWith("200 ")
+          .contains(
+              "roundhouse_node_ready 1.0",
+              "# TYPE runs gauge\nruns{process=\"gateway\",of=\"gateway\"} 1.0\n"
+                  + "runs{worker=\"worker0\",of=\"worker\"} 1.0\n"
+                  + "runs{worker=\"worker1\",of=\"worker\"} 1.0\n",
+              "roundhouse_worker_scrape_up{worker=\"worker1\"} 1.0");
+      assertThat(get(node, "/metrics?workers=false"))
+          .contains("roundhouse_node_ready 1.0")
+          .doesNotContain("worker0\",of", "scrape_up");
+      assertThat(get(node, "/actuator/models?worker=worker1"))
+          .startsWith(
+              "200 {\"models\":[{\"worker\":\"worker1\",\"name\":\"of worker\"}],"
+                  + "\"workers\":[{\"worker\":\"worker1\",\"answered\":true,\"failure\":null,");
+    }
+  }
+
+  @Test
+  void shouldHaveAWorkersMetricsWhereThereIsOne() throws Exception {
+    try (ConfigurableApplicationContext node = node()) {
+      ready("worker");
+      await(() -> details(node).ready());
+      assertThat(get(node, "/actuator/prometheus"))
+          .contains("runs{worker=\"worker0\",of=\"worker\"} 1.0");
+    }
+  }
+
+  @Test
   void shouldBeReadyWhenEveryWorkerIsWhereThereIsNoGateway(CapturedOutput output) throws Exception {
     try (ConfigurableApplicationContext node =
         node("--roundhouse.node.role=workers", "--roundhouse.node.devices.cpu-workers=2")) {

@@ -4,6 +4,7 @@ import com.sun.net.httpserver.HttpServer;
 import dev.roundhouse.platform.process.Supervised;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
@@ -58,6 +59,8 @@ final class StandIn {
           exchange.sendResponseHeaders(ready ? 200 : 503, -1);
           exchange.close();
         });
+    page(server, "/metrics", "# TYPE runs gauge\nruns{of=\"" + role + "\"} 1.0\n");
+    page(server, "/actuator/models", "{\"models\":[{\"name\":\"of " + role + "\"}]}");
     server.start();
     Runtime.getRuntime().addShutdownHook(new Thread(() -> note(folder, role)));
     Files.writeString(folder.resolve(role + ".up"), "");
@@ -65,6 +68,17 @@ final class StandIn {
     while (true) {
       LockSupport.park();
     }
+  }
+
+  private static void page(HttpServer server, String path, String text) {
+    byte[] bytes = text.getBytes(StandardCharsets.UTF_8);
+    server.createContext(
+        path,
+        exchange -> {
+          exchange.sendResponseHeaders(200, bytes.length);
+          exchange.getResponseBody().write(bytes);
+          exchange.close();
+        });
   }
 
   private static void note(Path folder, String role) {

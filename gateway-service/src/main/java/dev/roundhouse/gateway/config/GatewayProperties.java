@@ -1,5 +1,6 @@
 package dev.roundhouse.gateway.config;
 
+import dev.roundhouse.platform.config.MetricsProperties;
 import jakarta.validation.Valid;
 import java.util.Map;
 import org.springframework.boot.context.properties.ConfigurationProperties;
@@ -18,6 +19,7 @@ import org.springframework.validation.annotation.Validated;
  * @param ejection When a worker is left alone for a while.
  * @param hedging When a call that is not answered soon is sent to a second worker as well.
  * @param server What the gateway allows its clients.
+ * @param metrics How operators are answered for workers.
  * @param control Who may steer it over gRPC.
  * @param shutdown How it stops.
  */
@@ -32,6 +34,7 @@ public record GatewayProperties(
     @Valid @DefaultValue EjectionProperties ejection,
     @Valid @DefaultValue HedgingProperties hedging,
     @Valid @DefaultValue ServerProperties server,
+    @Valid @DefaultValue MetricsProperties metrics,
     @Valid @DefaultValue ControlProperties control,
     @Valid @DefaultValue ShutdownProperties shutdown) {
   public static final String PREFIX = "roundhouse.gateway";

@@ -9,9 +9,13 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  *
  * @param address Its gRPC port, as `host:port`.
  * @param http Its REST port, as `host:port`; empty for port 8000 of the same host.
+ * @param metrics Its port for operators, as `host:port`; empty for `discovery.metrics-port` of the
+ *     same host.
  */
 public record WorkerEndpointProperties(
     @NotBlank @Pattern(regexp = ADDRESS, message = "must be host:port") String address,
-    @DefaultValue("") @Pattern(regexp = "|" + ADDRESS, message = "must be host:port") String http) {
+    @DefaultValue("") @Pattern(regexp = "|" + ADDRESS, message = "must be host:port") String http,
+    @DefaultValue("") @Pattern(regexp = "|" + ADDRESS, message = "must be host:port")
+        String metrics) {
   static final String ADDRESS = "(\\[[0-9a-fA-F:.]+\\]|[^:\\[\\]]+):[0-9]{1,5}";
 }

@@ -15,11 +15,13 @@ public final class DnsSource implements WorkerSource {
   private final String name;
   private final int grpcPort;
   private final int httpPort;
+  private final int metricsPort;
 
-  public DnsSource(String name, int grpcPort, int httpPort) {
+  public DnsSource(String name, int grpcPort, int httpPort, int metricsPort) {
     this.name = name;
     this.grpcPort = grpcPort;
     this.httpPort = httpPort;
+    this.metricsPort = metricsPort;
   }
 
   @Override
@@ -39,7 +41,8 @@ public final class DnsSource implements WorkerSource {
                 new WorkerAddress(
                     address,
                     InetSocketAddress.createUnresolved(address, grpcPort),
-                    InetSocketAddress.createUnresolved(address, httpPort)))
+                    InetSocketAddress.createUnresolved(address, httpPort),
+                    InetSocketAddress.createUnresolved(address, metricsPort)))
         .toList();
   }
 }

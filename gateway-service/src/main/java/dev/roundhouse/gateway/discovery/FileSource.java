@@ -10,22 +10,30 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
 import org.yaml.snakeyaml.LoaderOptions;
 import org.yaml.snakeyaml.Yaml;
 import org.yaml.snakeyaml.constructor.SafeConstructor;
 import org.yaml.snakeyaml.error.YAMLException;
 
 /**
- * A document of {@code workers: {NAME: {address: host:port, http: host:port}}}, rewritten when
- * workers start or stop; read at each check.
+ * A document of {@code workers: {NAME: {address: host:port, http: host:port, metrics: host:port}}},
+ * rewritten when workers start or stop; read at each check.
  */
 public final class FileSource implements WorkerSource {
   private static final int DEFAULT_HTTP_PORT = 8000;
+  private static final Set<String> KEYS = Set.of("address", "http", "metrics");
 
   private final Path file;
+  private final int metricsPort;
 
-  public FileSource(Path file) {
+  /**
+   * @param metricsPort of workers that the document names none of
+   */
+  public FileSource(Path file, int metricsPort) {
     this.file = file;
+    this.metricsPort = metricsPort;
   }
 
   @Override
@@ -43,7 +51,7 @@ public final class FileSource implements WorkerSource {
     }
   }
 
-  private static List<WorkerAddress> read(Object document) {
+  private List<WorkerAddress> read(Object document) {
     if (!(document instanceof Map<?, ?> keys
         && keys.size() == 1
         && keys.get("workers") instanceof Map<?, ?> workers)) {
@@ -54,23 +62,28 @@ public final class FileSource implements WorkerSource {
     return read;
   }
 
-  private static WorkerAddress worker(String name, Object worker) {
+  private WorkerAddress worker(String name, Object worker) {
     if (!(worker instanceof Map<?, ?> keys) || !(keys.get("address") instanceof String address)) {
       throw new IllegalArgumentException("worker '" + name + "' has no address");
     }
     for (Object key : keys.keySet()) {
-      if (!key.equals("address") && !key.equals("http")) {
+      if (!(key instanceof String known && KEYS.contains(known))) {
         throw new IllegalArgumentException(
-            "worker '" + name + "' has the key '" + key + "'; there are address and http");
+            "worker '" + name + "' has the key '" + key + "'; there are address, http and metrics");
       }
     }
     InetSocketAddress grpc = WorkerAddress.parse(address);
-    Object http = keys.get("http");
     return new WorkerAddress(
         name,
         grpc,
-        http == null
-            ? InetSocketAddress.createUnresolved(grpc.getHostString(), DEFAULT_HTTP_PORT)
-            : WorkerAddress.parse(http.toString()));
+        other(keys.get("http"), grpc, DEFAULT_HTTP_PORT),
+        other(keys.get("metrics"), grpc, metricsPort));
+  }
+
+  private static InetSocketAddress other(
+      @Nullable Object address, InetSocketAddress grpc, int port) {
+    return address == null
+        ? InetSocketAddress.createUnresolved(grpc.getHostString(), port)
+        : WorkerAddress.parse(address.toString());
   }
 }

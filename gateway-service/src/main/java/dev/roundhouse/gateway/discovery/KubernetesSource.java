@@ -34,6 +34,7 @@ public final class KubernetesSource implements WorkerSource {
   private final String service;
   private final int grpcPort;
   private final int httpPort;
+  private final int metricsPort;
 
   /**
    * @param api address of the API server
@@ -46,12 +47,14 @@ public final class KubernetesSource implements WorkerSource {
       String namespace,
       String service,
       int grpcPort,
-      int httpPort) {
+      int httpPort,
+      int metricsPort) {
     this.client = client;
     this.token = token;
     this.service = namespace + "/" + service;
     this.grpcPort = grpcPort;
     this.httpPort = httpPort;
+    this.metricsPort = metricsPort;
     slices =
         api.resolve(
             "/apis/discovery.k8s.io/v1/namespaces/%s/endpointslices?labelSelector=%s"
@@ -106,6 +109,7 @@ public final class KubernetesSource implements WorkerSource {
     return new WorkerAddress(
         pod,
         InetSocketAddress.createUnresolved(address, grpcPort),
-        InetSocketAddress.createUnresolved(address, httpPort));
+        InetSocketAddress.createUnresolved(address, httpPort),
+        InetSocketAddress.createUnresolved(address, metricsPort));
   }
 }

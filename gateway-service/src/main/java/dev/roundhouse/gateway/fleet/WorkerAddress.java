@@ -6,8 +6,10 @@ import java.net.InetSocketAddress;
  * Where a worker listens; host names are not resolved.
  *
  * @param name that operators know it by
+ * @param metrics its port for operators
  */
-public record WorkerAddress(String name, InetSocketAddress grpc, InetSocketAddress http) {
+public record WorkerAddress(
+    String name, InetSocketAddress grpc, InetSocketAddress http, InetSocketAddress metrics) {
   private static final int MOST_PORT = 65_535;
 
   /**

@@ -62,10 +62,15 @@ final class Sources {
       sources.add(() -> listed);
     }
     if (!discovery.file().isEmpty()) {
-      sources.add(new FileSource(Path.of(discovery.file())));
+      sources.add(new FileSource(Path.of(discovery.file()), discovery.metricsPort()));
     }
     if (!discovery.dns().isEmpty()) {
-      sources.add(new DnsSource(discovery.dns(), discovery.grpcPort(), discovery.httpPort()));
+      sources.add(
+          new DnsSource(
+              discovery.dns(),
+              discovery.grpcPort(),
+              discovery.httpPort(),
+              discovery.metricsPort()));
     }
     if (!discovery.service().isEmpty()) {
       sources.add(kubernetes(discovery));
@@ -98,14 +103,25 @@ final class Sources {
         .forEach(
             (name, worker) -> {
               InetSocketAddress grpc = parse(name, worker.address());
-              InetSocketAddress http =
-                  worker.http().isEmpty()
-                      ? InetSocketAddress.createUnresolved(
-                          grpc.getHostString(), properties.discovery().httpPort())
-                      : parse(name, worker.http());
-              listed.add(new WorkerAddress(name, grpc, http));
+              DiscoveryProperties discovery = properties.discovery();
+              listed.add(
+                  new WorkerAddress(
+                      name,
+                      grpc,
+                      other(name, worker.http(), grpc, discovery.httpPort()),
+                      other(name, worker.metrics(), grpc, discovery.metricsPort())));
             });
     return listed;
+  }
+
+  /**
+   * @param text empty for the port of the same host
+   */
+  private static InetSocketAddress other(
+      String name, String text, InetSocketAddress grpc, int port) {
+    return text.isEmpty()
+        ? InetSocketAddress.createUnresolved(grpc.getHostString(), port)
+        : parse(name, text);
   }
 
   private static InetSocketAddress parse(String name, String text) {
@@ -142,7 +158,8 @@ final class Sources {
           in,
           name,
           discovery.grpcPort(),
-          discovery.httpPort());
+          discovery.httpPort(),
+          discovery.metricsPort());
     } catch (IOException | GeneralSecurityException e) {
       throw new StartRefusedException(
           "roundhouse.gateway.discovery.service needs a pod with a service account: "

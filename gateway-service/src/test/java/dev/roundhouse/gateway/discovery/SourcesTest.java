@@ -23,12 +23,14 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /** Where workers are found. */
 class SourcesTest {
+  private static final int METRICS = 8002;
+
   @TempDir Path folder;
 
   @Test
   void shouldReadAFileAgainAtEachLook() throws Exception {
     Path file = folder.resolve("workers.yaml");
-    WorkerSource source = new FileSource(file);
+    WorkerSource source = new FileSource(file, METRICS);
     assertThatThrownBy(source::workers).hasMessageContaining("discovery.file " + file);
     Files.writeString(
         file, "workers: {w0: {address: 'a:1', http: 'b:2'}, w1: {address: '[::1]:3'}}");
@@ -52,16 +54,16 @@ class SourcesTest {
       })
   void shouldSayWhatIsWrongWithAFile(String text, String why) throws Exception {
     Path file = Files.writeString(folder.resolve("workers.yaml"), text);
-    assertThatThrownBy(() -> new FileSource(file).workers())
+    assertThatThrownBy(() -> new FileSource(file, METRICS).workers())
         .isInstanceOf(IOException.class)
         .hasMessageContaining(why);
   }
 
   @Test
   void shouldFindTheAddressesOfAName() throws Exception {
-    assertThat(new DnsSource("127.0.0.1", 1, 2).workers())
+    assertThat(new DnsSource("127.0.0.1", 1, 2, METRICS).workers())
         .containsExactly(worker("127.0.0.1", "127.0.0.1", 1, "127.0.0.1", 2));
-    assertThatThrownBy(() -> new DnsSource("no-such-host.invalid", 1, 2).workers())
+    assertThatThrownBy(() -> new DnsSource("no-such-host.invalid", 1, 2, METRICS).workers())
         .hasMessage("no address is known of 'no-such-host.invalid' (discovery.dns)");
   }
 
@@ -91,7 +93,8 @@ class SourcesTest {
               "ns",
               "workers",
               8001,
-              8000);
+              8000,
+              METRICS);
       assertThat(source.workers())
           .containsExactly(
               worker("pod-a", "10.0.0.1", 8001, "10.0.0.1", 8000),
@@ -142,6 +145,7 @@ class SourcesTest {
     return new WorkerAddress(
         name,
         InetSocketAddress.createUnresolved(grpcHost, grpc),
-        InetSocketAddress.createUnresolved(httpHost, http));
+        InetSocketAddress.createUnresolved(httpHost, http),
+        InetSocketAddress.createUnresolved(grpcHost, METRICS));
   }
 }

@@ -89,7 +89,7 @@ class GatewayMetersTest {
           .mapToObj(
               i ->
                   new WorkerLink(
-                      new WorkerAddress("w" + i, NOWHERE, NOWHERE),
+                      new WorkerAddress("w" + i, NOWHERE, NOWHERE, NOWHERE),
                       WorkerTls.NONE,
                       Duration.ofSeconds(8)))
           .toList();

@@ -82,7 +82,9 @@ public final class PlacementFigures {
       looks.add(
           new WorkerLook(
               new WorkerLink(
-                  new WorkerAddress(host, nowhere, nowhere), WorkerTls.NONE, Duration.ofSeconds(8)),
+                  new WorkerAddress(host, nowhere, nowhere, nowhere),
+                  WorkerTls.NONE,
+                  Duration.ofSeconds(8)),
               nowhere,
               true,
               index,

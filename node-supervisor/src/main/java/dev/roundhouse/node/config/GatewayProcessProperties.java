@@ -26,7 +26,8 @@ public record GatewayProcessProperties(
     @DefaultValue List<String> arguments,
     @DefaultValue({
           "--roundhouse.gateway.workers.{name}.address=127.0.0.1:{grpc}",
-          "--roundhouse.gateway.workers.{name}.http=127.0.0.1:{http}"
+          "--roundhouse.gateway.workers.{name}.http=127.0.0.1:{http}",
+          "--roundhouse.gateway.workers.{name}.metrics=127.0.0.1:{metrics}"
         })
         List<String> workerArguments,
     @DurationMin(seconds = 1) @DurationMax(hours = 1) @DefaultValue("10s") Duration stopGrace) {

@@ -1,5 +1,6 @@
 package dev.roundhouse.node.config;
 
+import dev.roundhouse.platform.config.MetricsProperties;
 import jakarta.validation.Valid;
 import org.springframework.boot.context.properties.ConfigurationProperties;
 import org.springframework.boot.context.properties.bind.DefaultValue;
@@ -17,6 +18,7 @@ import org.springframework.validation.annotation.Validated;
  * @param worker How workers are started.
  * @param gateway How the gateway is started.
  * @param restart When a process that has ended is started again, whatever its exit code.
+ * @param metrics How operators are answered for workers, on the supervisor's port.
  * @param log How the processes' own lines go to the supervisor's standard output, each after
  *     `[NAME] `.
  */
@@ -29,6 +31,7 @@ public record NodeProperties(
     @Valid @DefaultValue WorkerProcessProperties worker,
     @Valid @DefaultValue GatewayProcessProperties gateway,
     @Valid @DefaultValue RestartProperties restart,
+    @Valid @DefaultValue MetricsProperties metrics,
     @Valid @DefaultValue LogProperties log) {
   public static final String PREFIX = "roundhouse.node";
 }

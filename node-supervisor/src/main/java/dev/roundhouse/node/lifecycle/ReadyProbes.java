@@ -6,6 +6,7 @@ import dev.roundhouse.node.process.ProcessStatus;
 import dev.roundhouse.node.process.Supervisor;
 import java.io.IOException;
 import java.net.HttpURLConnection;
+import java.net.InetSocketAddress;
 import java.net.URI;
 import java.util.List;
 import java.util.Map;
@@ -39,26 +40,17 @@ public final class ReadyProbes implements AutoCloseable {
     this.supervisor = supervisor;
     this.onChange = onChange;
     addresses = new ConcurrentHashMap<>();
-    plan.workers()
-        .forEach(
-            worker ->
-                addresses.put(
-                    worker.name(),
-                    uri(plan.hasGateway() ? "" : address, worker.ports().metrics())));
-    if (plan.hasGateway()) {
-      addresses.put(NodePlan.GATEWAY, uri(address, plan.ports().open().orElseThrow().metrics()));
-    }
+    plan.operators(address).forEach(port -> addresses.put(port.name(), uri(port.address())));
     probes =
         Executors.newScheduledThreadPool(
             addresses.size(), Thread.ofPlatform().daemon().name("probe-", 0).factory());
   }
 
-  private static URI uri(String address, int port) {
-    String host =
-        address.isEmpty() || address.equals("0.0.0.0") || address.equals("::")
-            ? "127.0.0.1"
-            : address.contains(":") ? "[" + address + "]" : address;
-    return URI.create("http://" + host + ":" + port + "/actuator/health/readiness");
+  private static URI uri(InetSocketAddress address) {
+    String host = address.getHostString();
+    String bracketed = host.contains(":") ? "[" + host + "]" : host;
+    return URI.create(
+        "http://" + bracketed + ":" + address.getPort() + "/actuator/health/readiness");
   }
 
   /** Starts polling. */

@@ -11,8 +11,11 @@ import dev.roundhouse.node.process.ProcessPlan;
 import dev.roundhouse.node.process.ProcessSpec;
 import dev.roundhouse.node.process.StartGate;
 import dev.roundhouse.platform.config.StartRefusedException;
+import dev.roundhouse.platform.operators.OperatorsPort;
 import dev.roundhouse.platform.process.Supervised;
+import java.net.InetSocketAddress;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -54,6 +57,34 @@ public record NodePlan(
 
   public boolean hasGateway() {
     return processes.getLast().name().equals(GATEWAY);
+  }
+
+  /**
+   * Where each process answers operators, by name.
+   *
+   * @param address that all but workers behind a gateway listen on; empty for any
+   */
+  public List<OperatorsPort> operators(String address) {
+    String ofWorkers = hasGateway() ? LOOPBACK : reachable(address);
+    List<OperatorsPort> all = new ArrayList<>();
+    for (WorkerPlan worker : workers) {
+      InetSocketAddress metrics =
+          InetSocketAddress.createUnresolved(ofWorkers, worker.ports().metrics());
+      all.add(OperatorsPort.worker(worker.name(), metrics));
+    }
+    if (hasGateway()) {
+      int port = ports.open().orElseThrow().metrics();
+      InetSocketAddress metrics = InetSocketAddress.createUnresolved(reachable(address), port);
+      all.add(OperatorsPort.process(GATEWAY, metrics));
+    }
+    all.sort(Comparator.comparing(OperatorsPort::name));
+    return List.copyOf(all);
+  }
+
+  private static String reachable(String address) {
+    return address.isEmpty() || address.equals("0.0.0.0") || address.equals("::")
+        ? LOOPBACK
+        : address;
   }
 
   /**

@@ -177,7 +177,7 @@ class NodeConfiguration {
   }
 
   /** Address of all operators' ports but those of workers behind a gateway; empty for any. */
-  private static String operators(NodeProperties properties, ManagementAddress management) {
+  static String operators(NodeProperties properties, ManagementAddress management) {
     String address = properties.ports().address();
     return address.isEmpty() ? management.text() : address;
   }

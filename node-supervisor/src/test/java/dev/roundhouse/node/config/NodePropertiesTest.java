@@ -3,6 +3,7 @@ package dev.roundhouse.node.config;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.roundhouse.node.devices.Discovery.Platform;
+import dev.roundhouse.platform.config.MetricsProperties;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -42,9 +43,11 @@ class NodePropertiesTest {
                     List.of(),
                     List.of(
                         "--roundhouse.gateway.workers.{name}.address=127.0.0.1:{grpc}",
-                        "--roundhouse.gateway.workers.{name}.http=127.0.0.1:{http}"),
+                        "--roundhouse.gateway.workers.{name}.http=127.0.0.1:{http}",
+                        "--roundhouse.gateway.workers.{name}.metrics=127.0.0.1:{metrics}"),
                     Duration.ofSeconds(10)),
                 new RestartProperties(Duration.ofSeconds(30), Duration.ofSeconds(60), 0),
+                new MetricsProperties(true, Duration.ofSeconds(5)),
                 new LogProperties(DataSize.ofKilobytes(16))));
   }
 
@@ -82,6 +85,8 @@ class NodePropertiesTest {
                 "restart.max-backoff=10s",
                 "restart.reset-after=20s",
                 "restart.max-restarts=4",
+                "metrics.workers=false",
+                "metrics.timeout=2s",
                 "log.max-line=1KB"))
         .isEqualTo(
             new NodeProperties(
@@ -111,6 +116,7 @@ class NodePropertiesTest {
                     List.of("--w={grpc}"),
                     Duration.ofSeconds(5)),
                 new RestartProperties(Duration.ofSeconds(10), Duration.ofSeconds(20), 4),
+                new MetricsProperties(false, Duration.ofSeconds(2)),
                 new LogProperties(DataSize.ofKilobytes(1))));
   }
 
@@ -132,6 +138,7 @@ class NodePropertiesTest {
         "gateway.stop-grace=2h",
         "restart.max-backoff=0s",
         "restart.max-restarts=-1",
+        "metrics.timeout=2m",
         "log.max-line=10B"
       })
   void shouldRefuseWhatIsOutOfBounds(String setting) {

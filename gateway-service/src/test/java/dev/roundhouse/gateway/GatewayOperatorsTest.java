@@ -1,0 +1,125 @@
+package dev.roundhouse.gateway;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.List;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** What operators read of workers at a gateway. */
+@Timeout(180)
+class GatewayOperatorsTest {
+  private static FakeWorker w0;
+  private static FakeWorker w1;
+  private static RunningGateway gateway;
+
+  @BeforeAll
+  static void start() throws Exception {
+    w0 = new FakeWorker("w0", "m");
+    w1 = new FakeWorker("w1", "m");
+    gateway = new RunningGateway(List.of(w1, w0));
+    gateway.awaitReady(2);
+  }
+
+  @AfterAll
+  static void stop() throws Exception {
+    gateway.close();
+    w0.close();
+    w1.close();
+  }
+
+  @BeforeEach
+  void shouldKnowNothingOfOtherTests() {
+    w0.operators.clear();
+    w1.operators.clear();
+  }
+
+  @Test
+  void shouldHaveItsOwnMetricsAndTheWorkers() throws Exception {
+    for (FakeWorker worker : List.of(w0, w1)) {
+      worker.operators.put("/metrics", "# TYPE runs_total counter\nruns_total{model=\"m\"} 2.0\n");
+    }
+    for (String path : List.of("/metrics", "/actuator/prometheus")) {
+      assertThat(gateway.management(path))
+          .contains(
+              "gateway_worker_ready{worker=\"w0\"} 1.0",
+              "# TYPE runs_total counter\n"
+                  + "runs_total{worker=\"w0\",model=\"m\"} 2.0\n"
+                  + "runs_total{worker=\"w1\",model=\"m\"} 2.0\n",
+              "roundhouse_worker_scrape_up{worker=\"w1\"} 1.0\n");
+    }
+    assertThat(gateway.management("/metrics?workers=false"))
+        .contains("gateway_worker_ready{worker=\"w0\"} 1.0")
+        .doesNotContain("runs_total", "scrape_up");
+  }
+
+  @Test
+  void shouldSayWhichWorkerHasNoMetrics() throws Exception {
+    w0.operators.put("/metrics", "# TYPE runs gauge\nruns 2.0\n");
+    w1.operators.put("/metrics", "<html>");
+    assertThat(gateway.management("/metrics"))
+        .contains(
+            "runs{worker=\"w0\"} 2.0",
+            "roundhouse_worker_scrape_up{worker=\"w0\"} 1.0",
+            "roundhouse_worker_scrape_up{worker=\"w1\"} 0.0");
+  }
+
+  @Test
+  void shouldListTheModelsOfEveryWorker() throws Exception {
+    w0.operators.put(
+        "/actuator/models", "{\"models\":[{\"name\":\"a\"},{\"name\":\"b\",\"x\":[1.5]}]}");
+    w1.operators.put("/actuator/models", "{\"models\":[]}");
+    assertThat(withoutSeconds(gateway.management("/actuator/models")))
+        .isEqualTo(
+            "{\"models\":[{\"worker\":\"w0\",\"name\":\"a\"},{\"worker\":\"w0\",\"name\":\"b\",\"x\":[1.5]}],"
+                + "\"workers\":[{\"worker\":\"w0\",\"answered\":true,\"failure\":null},"
+                + "{\"worker\":\"w1\",\"answered\":true,\"failure\":null}]}");
+    assertThat(withoutSeconds(gateway.management("/actuator/models?worker=w1")))
+        .isEqualTo(
+            "{\"models\":[],\"workers\":[{\"worker\":\"w1\",\"answered\":true,\"failure\":null}]}");
+    assertThat(gateway.management("/actuator/models?worker=w2"))
+        .isEqualTo("{\"error\":\"there is no worker 'w2'; there are w0, w1\"}");
+  }
+
+  @Test
+  void shouldListAWorkerThatAnswersNothingAsSuch() throws Exception {
+    w0.operators.put("/actuator/models", "{\"models\":[{\"name\":\"a\"}]}");
+    w1.operators.put("/actuator/models", "{\"models\":[{\"name\"");
+    assertThat(withoutSeconds(gateway.management("/actuator/models")))
+        .startsWith("{\"models\":[{\"worker\":\"w0\",\"name\":\"a\"}],")
+        .contains("{\"worker\":\"w1\",\"answered\":false,\"failure\":\"127.0.0.1:")
+        .endsWith(": it answered what is not the JSON that was asked for\"}]}");
+  }
+
+  @Test
+  void shouldTellOfOneModelAtEveryWorkerThatHasIt() throws Exception {
+    w0.operators.put("/actuator/models/m", "{\"name\":\"m\",\"weight\":2.0}");
+    w1.operators.put("/actuator/models/m", "{\"name\":\"m\",\"weight\":1.0}");
+    assertThat(gateway.management("/actuator/models/m"))
+        .startsWith(
+            "{\"models\":[{\"worker\":\"w0\",\"name\":\"m\",\"weight\":2.0},"
+                + "{\"worker\":\"w1\",\"name\":\"m\",\"weight\":1.0}],");
+  }
+
+  @Test
+  void shouldShowEachWorkersSchedulerAndResidency() throws Exception {
+    for (String name : List.of("scheduler", "residency")) {
+      w0.operators.put("/actuator/" + name, "{\"a\":{\"b\":null}}");
+      w1.operators.put("/actuator/" + name, "[1]");
+      assertThat(withoutSeconds(gateway.management("/actuator/" + name)))
+          .isEqualTo(
+              "{\"workers\":[{\"worker\":\"w0\",\"answered\":true,\"failure\":null,\"answer\":{\"a\":{\"b\":null}}},"
+                  + "{\"worker\":\"w1\",\"answered\":true,\"failure\":null,\"answer\":[1]}]}");
+      assertThat(withoutSeconds(gateway.management("/actuator/" + name + "?worker=w1")))
+          .isEqualTo(
+              "{\"workers\":[{\"worker\":\"w1\",\"answered\":true,\"failure\":null,\"answer\":[1]}]}");
+    }
+  }
+
+  private static String withoutSeconds(String json) {
+    return json.replaceAll(",\"seconds\":[0-9.E-]+", "");
+  }
+}

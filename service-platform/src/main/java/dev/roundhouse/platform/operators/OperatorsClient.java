@@ -1,0 +1,142 @@
+package dev.roundhouse.platform.operators;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.net.ConnectException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.URI;
+import java.net.UnknownHostException;
+import java.net.http.HttpClient;
+import java.net.http.HttpConnectTimeoutException;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+
+/** Asks the operators' ports of other processes. Thread-safe. */
+public final class OperatorsClient implements AutoCloseable {
+  private static final Duration CONNECT = Duration.ofSeconds(1);
+  private static final int OK = 200;
+
+  private final HttpClient http =
+      HttpClient.newBuilder()
+          .version(HttpClient.Version.HTTP_1_1)
+          .followRedirects(HttpClient.Redirect.NEVER)
+          .proxy(HttpClient.Builder.NO_PROXY)
+          .connectTimeout(CONNECT)
+          .build();
+  private final ExecutorService askers =
+      Executors.newThreadPerTaskExecutor(Thread.ofVirtual().name("ask-", 0).factory());
+
+  /** Reads a body as it arrives. */
+  @FunctionalInterface
+  interface Reader<T> {
+    /**
+     * @param contentType empty when it was not given
+     */
+    T read(OperatorsPort from, String contentType, InputStream body) throws IOException;
+  }
+
+  /**
+   * Asks all at once, and returns when they have answered or the limit has passed: then those that
+   * have not are given up. Never fails because one of them does.
+   *
+   * @param path with its query
+   * @param accept the media types
+   */
+  <T> List<Answer<T>> ask(
+      List<OperatorsPort> ports, String path, String accept, Duration limit, Reader<T> reader)
+      throws InterruptedException {
+    List<Callable<Answer<T>>> questions = new ArrayList<>();
+    for (OperatorsPort port : ports) {
+      questions.add(() -> ask(port, path, accept, limit, reader));
+    }
+    List<Future<Answer<T>>> asked =
+        askers.invokeAll(questions, limit.toNanos(), TimeUnit.NANOSECONDS);
+    List<Answer<T>> answers = new ArrayList<>();
+    for (int i = 0; i < asked.size(); i++) {
+      answers.add(result(ports.get(i), asked.get(i), limit));
+    }
+    return answers;
+  }
+
+  private <T> Answer<T> ask(
+      OperatorsPort port, String path, String accept, Duration limit, Reader<T> reader)
+      throws IOException, InterruptedException {
+    long from = System.nanoTime();
+    HttpRequest request =
+        HttpRequest.newBuilder(uri(port.address(), path)).header("Accept", accept).build();
+    HttpResponse<InputStream> response = http.send(request, BodyHandlers.ofInputStream());
+    try (InputStream body = response.body()) {
+      int status = response.statusCode();
+      T value =
+          status == OK
+              ? reader.read(port, response.headers().firstValue("Content-Type").orElse(""), body)
+              : null;
+      String failure = value == null ? "it answered " + status : "";
+      return new Answer<>(port, value, status, failure, secondsSince(from));
+    } catch (IOException | RuntimeException e) {
+      // here and not from its future, so that the time is its own
+      return new Answer<>(port, null, 0, text(e, port, limit), secondsSince(from));
+    }
+  }
+
+  /** By its address, because a URI takes no host name with an underscore. */
+  private static URI uri(InetSocketAddress address, String path) throws UnknownHostException {
+    String host = InetAddress.getByName(address.getHostString()).getHostAddress();
+    String bracketed = host.contains(":") ? "[" + host + "]" : host;
+    return URI.create("http://" + bracketed + ":" + address.getPort() + path);
+  }
+
+  private static <T> Answer<T> result(OperatorsPort port, Future<Answer<T>> asked, Duration limit)
+      throws InterruptedException {
+    if (asked.isCancelled()) {
+      String late = "it has not answered within " + seconds(limit) + " s";
+      return new Answer<>(port, null, 0, late, limit.toNanos() / 1e9);
+    }
+    try {
+      return asked.get();
+    } catch (ExecutionException e) {
+      Throwable cause = e.getCause();
+      return new Answer<>(port, null, 0, text(cause == null ? e : cause, port, limit), 0);
+    }
+  }
+
+  private static String text(Throwable failure, OperatorsPort port, Duration limit) {
+    String at = port.address().getHostString() + ":" + port.address().getPort();
+    return switch (failure) {
+      case UnknownHostException e -> "there is no address of " + at;
+      case HttpConnectTimeoutException e ->
+          "%s has not accepted a connection within %s s".formatted(at, seconds(CONNECT));
+      case ConnectException e -> at + " cannot be reached";
+      default -> {
+        String why = failure.getMessage();
+        yield at + ": " + (why == null || why.isBlank() ? failure.toString() : why);
+      }
+    };
+  }
+
+  private static String seconds(Duration time) {
+    return String.valueOf(time.toMillis() / 1e3);
+  }
+
+  private static double secondsSince(long nanos) {
+    return (System.nanoTime() - nanos) / 1e9;
+  }
+
+  /** Gives up what is under way. */
+  @Override
+  public void close() {
+    askers.shutdownNow();
+    http.shutdownNow();
+  }
+}

@@ -1,0 +1,71 @@
+package dev.roundhouse.platform.operators;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.net.URLEncoder;
+import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import org.springframework.boot.actuate.endpoint.annotation.Endpoint;
+import org.springframework.boot.actuate.endpoint.annotation.ReadOperation;
+import org.springframework.boot.actuate.endpoint.annotation.Selector;
+import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
+import org.springframework.core.io.Resource;
+
+/** {@code /actuator/models}: the models of all workers, each as its worker tells of it. */
+@Endpoint(id = "models")
+public final class WorkersModels {
+  private static final String MODELS = "/actuator/models";
+
+  private final WorkersQuestion question;
+
+  public WorkersModels(AnsweredFor others) {
+    question = new WorkersQuestion(others);
+  }
+
+  @ReadOperation
+  public WebEndpointResponse<Resource> models(@Nullable String worker) throws IOException {
+    List<Answer<AskedJson>> answers =
+        question.ask(MODELS, worker, (from, type, body) -> AskedJson.list("models", from, body));
+    return answers == null ? question.noWorker(String.valueOf(worker)) : answer(answers);
+  }
+
+  /** One model, of every worker that has it; 404 when no worker does, though all answered. */
+  @ReadOperation
+  public WebEndpointResponse<Resource> model(@Selector String name, @Nullable String worker)
+      throws IOException {
+    String encoded = URLEncoder.encode(name, StandardCharsets.UTF_8).replace("+", "%20");
+    List<Answer<AskedJson>> answers =
+        question.ask(
+            MODELS + "/" + encoded, worker, (from, type, body) -> AskedJson.named(from, body));
+    if (answers == null) {
+      return question.noWorker(String.valueOf(worker));
+    }
+    if (answers.stream().allMatch(each -> each.status() == WorkersQuestion.NOT_FOUND)) {
+      return WorkersQuestion.refusal("no worker has a model '%s'".formatted(name));
+    }
+    return answer(answers);
+  }
+
+  private static WebEndpointResponse<Resource> answer(List<Answer<AskedJson>> answers) {
+    List<InputStream> parts = new ArrayList<>();
+    String before = "{\"models\":[";
+    for (Answer<AskedJson> answer : answers) {
+      AskedJson json = answer.value();
+      if (json != null && json.values() > 0) {
+        parts.add(WorkersQuestion.text(before));
+        parts.add(json.read());
+        before = ",";
+      }
+    }
+    String workers =
+        answers.stream()
+            .map(answer -> WorkersQuestion.opened(answer) + "}")
+            .collect(Collectors.joining(","));
+    String none = parts.isEmpty() ? before : "";
+    parts.add(WorkersQuestion.text(none + "],\"workers\":[" + workers + "]}"));
+    return WorkersQuestion.json(200, parts);
+  }
+}
