@@ -147,7 +147,7 @@ def test_should_scale_by_metrics_that_there_are() -> None:
     made = {rule["name"]["as"] for rule in rules}
     scaling = defaults()["pool"]["autoscaling"]
     assert {scaling[by]["metric"] for by in ("device", "queue")} == made
-    told = set(SERIES.findall((ROOT / "docs" / "actuator.md").read_text()))
+    told = set(SERIES.findall((ROOT / "docs" / "metrics.md").read_text()))
     asked = {name for rule in rules for key in ("seriesQuery", "metricsQuery") for name in SERIES.findall(rule[key])}
     assert len(asked) == 3
     assert asked <= told

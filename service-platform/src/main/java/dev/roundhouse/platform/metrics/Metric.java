@@ -897,6 +897,23 @@ public enum Metric {
       "Connections to the gRPC port ended because their client spoke no HTTP/2",
       "`PortLoad`"),
 
+  // --- what answers for workers
+
+  WORKER_SCRAPE_UP(
+      of(GATEWAY, NODE),
+      GAUGE,
+      "roundhouse_worker_scrape_up",
+      "1 for a worker whose metrics are all in this answer",
+      "`MergedPage`",
+      "worker"),
+  WORKER_SCRAPE_DURATION(
+      of(GATEWAY, NODE),
+      GAUGE,
+      "roundhouse_worker_scrape_duration_seconds",
+      "How long the worker took to answer",
+      "`MergedPage`",
+      "worker"),
+
   // --- a node
 
   NODE_READY(

@@ -1,5 +1,6 @@
 package dev.roundhouse.platform.operators;
 
+import dev.roundhouse.platform.metrics.Metric;
 import dev.roundhouse.platform.operators.MetricsPage.Family;
 import java.io.IOException;
 import java.io.OutputStream;
@@ -49,17 +50,32 @@ final class MergedPage {
       }
     }
     StringBuilder last = new StringBuilder();
-    last.append(ScrapeMetric.UP.head());
+    last.append(head(Metric.WORKER_SCRAPE_UP));
     for (Answer<?> answer : answers) {
-      last.append(ScrapeMetric.UP.sample(answer.port(), answer.value() == null ? 0 : 1));
+      last.append(sample(Metric.WORKER_SCRAPE_UP, answer.port(), answer.value() == null ? 0 : 1));
     }
-    last.append(ScrapeMetric.SECONDS.head());
+    last.append(head(Metric.WORKER_SCRAPE_DURATION));
     for (Answer<?> answer : answers) {
-      last.append(ScrapeMetric.SECONDS.sample(answer.port(), answer.seconds()));
+      last.append(sample(Metric.WORKER_SCRAPE_DURATION, answer.port(), answer.seconds()));
     }
     if (openMetrics) {
       last.append("# EOF\n");
     }
     out.write(last.toString().getBytes(StandardCharsets.ISO_8859_1));
+  }
+
+  /** Of a gauge. */
+  private static String head(Metric metric) {
+    String name = metric.seriesName();
+    return "# HELP " + name + ' ' + metric.help() + "\n# TYPE " + name + " gauge\n";
+  }
+
+  private static String sample(Metric metric, OperatorsPort port, double value) {
+    return metric.seriesName()
+        + '{'
+        + Sample.label(port.label(), port.name())
+        + "} "
+        + value
+        + '\n';
   }
 }
