@@ -35,7 +35,7 @@ final class RowRun implements AnswerSink, AutoCloseable {
   private volatile @Nullable Submission submission;
 
   /**
-   * @param alone true when nothing else of the request is under way
+   * @param alone true when nothing else of the request is under way yet
    */
   RowRun(InferExchange exchange, int first, int rows, boolean alone) {
     this.exchange = exchange;
@@ -72,12 +72,14 @@ final class RowRun implements AnswerSink, AutoCloseable {
   }
 
   /**
-   * Waits for the end. True when there was no room for it while others of its request took some: it
-   * is to be made again.
+   * Waits for the end. True when there was no room for it while others of its request may have
+   * taken some: it is to be made again.
+   *
+   * @param others whether any were begun after it: they may have come to the queue before it
    */
-  boolean isCrowdedOut() {
+  boolean isCrowdedOut(boolean others) {
     Outcome outcome = end.join();
-    return !alone
+    return (others || !alone)
         && answer == null
         && Outcomes.failure(outcome).status() == WireStatus.RESOURCE_EXHAUSTED;
   }

@@ -213,7 +213,7 @@ final class TextRun {
       run = under.getFirst();
     }
     long tokens = 0;
-    if (run.isCrowdedOut()) {
+    if (run.isCrowdedOut(size() > 1)) {
       again.add(run.first());
       ahead = Math.max(1, size() - 1);
     } else {
