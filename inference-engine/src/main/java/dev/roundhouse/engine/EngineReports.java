@@ -216,9 +216,18 @@ public final class EngineReports {
    * @return cancelled when the engine stops first
    */
   public CompletableFuture<SchedulerReport> scheduler() {
+    return scheduler(false);
+  }
+
+  /** As {@link #scheduler}, and why what waits does not run: for people who ask. */
+  public CompletableFuture<SchedulerReport> schedulerWithReasons() {
+    return scheduler(true);
+  }
+
+  private CompletableFuture<SchedulerReport> scheduler(boolean withReasons) {
     return requests
         .dispatch()
-        .describe()
+        .describe(withReasons)
         .thenApply(
             state ->
                 new SchedulerReport(

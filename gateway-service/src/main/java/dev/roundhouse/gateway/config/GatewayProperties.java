@@ -1,6 +1,6 @@
 package dev.roundhouse.gateway.config;
 
-import dev.roundhouse.platform.config.MetricsProperties;
+import dev.roundhouse.platform.config.WorkersMetricsProperties;
 import jakarta.validation.Valid;
 import java.util.Map;
 import org.springframework.boot.context.properties.ConfigurationProperties;
@@ -34,7 +34,7 @@ public record GatewayProperties(
     @Valid @DefaultValue EjectionProperties ejection,
     @Valid @DefaultValue HedgingProperties hedging,
     @Valid @DefaultValue ServerProperties server,
-    @Valid @DefaultValue MetricsProperties metrics,
+    @Valid @DefaultValue WorkersMetricsProperties metrics,
     @Valid @DefaultValue ControlProperties control,
     @Valid @DefaultValue ShutdownProperties shutdown) {
   public static final String PREFIX = "roundhouse.gateway";

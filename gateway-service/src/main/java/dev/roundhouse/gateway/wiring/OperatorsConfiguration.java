@@ -5,21 +5,16 @@ import dev.roundhouse.gateway.fleet.Workers;
 import dev.roundhouse.platform.operators.AnsweredFor;
 import dev.roundhouse.platform.operators.OperatorsClient;
 import dev.roundhouse.platform.operators.OperatorsPort;
-import dev.roundhouse.platform.operators.WorkersModels;
-import dev.roundhouse.platform.operators.WorkersResidency;
-import dev.roundhouse.platform.operators.WorkersScheduler;
+import dev.roundhouse.platform.operators.WorkersEndpointsConfiguration;
 import java.util.Comparator;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Import;
 
 /** What operators are answered for workers, as the gateway knows them at that time. */
 @Configuration(proxyBeanMethods = false)
+@Import(WorkersEndpointsConfiguration.class)
 class OperatorsConfiguration {
-
-  @Bean
-  OperatorsClient operatorsClient() {
-    return new OperatorsClient();
-  }
 
   @Bean
   AnsweredFor answeredFor(OperatorsClient client, Workers workers, GatewayProperties properties) {
@@ -32,20 +27,5 @@ class OperatorsConfiguration {
                 .sorted(Comparator.comparing(OperatorsPort::name))
                 .toList(),
         properties.metrics());
-  }
-
-  @Bean
-  WorkersModels workersModels(AnsweredFor others) {
-    return new WorkersModels(others);
-  }
-
-  @Bean
-  WorkersResidency workersResidency(AnsweredFor others) {
-    return new WorkersResidency(others);
-  }
-
-  @Bean
-  WorkersScheduler workersScheduler(AnsweredFor others) {
-    return new WorkersScheduler(others);
   }
 }

@@ -57,7 +57,7 @@ public final class Delivery {
   private long readBytes;
 
   private @Nullable Answer[] answers = new @Nullable Answer[16];
-  private final InferenceTally.Answered answered = new InferenceTally.Answered();
+  private final InferenceTally.Answered answered = new InferenceTally.Answered(16);
 
   /**
    * @param states counts what stays on the device

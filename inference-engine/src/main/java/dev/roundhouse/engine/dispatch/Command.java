@@ -56,7 +56,8 @@ sealed interface Command {
   /**
    * Report the loop's state.
    *
+   * @param withReasons whether it says why what waits does not run
    * @param state completed on the dispatch thread
    */
-  record Describe(CompletableFuture<DispatchState> state) implements Command {}
+  record Describe(boolean withReasons, CompletableFuture<DispatchState> state) implements Command {}
 }

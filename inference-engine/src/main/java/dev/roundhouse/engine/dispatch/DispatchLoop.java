@@ -170,17 +170,18 @@ public final class DispatchLoop {
   }
 
   private void describe(Command.Describe command) {
-    lanes.place(clock.nanoTime());
+    if (command.withReasons()) {
+      lanes.place(clock.nanoTime());
+    }
     try {
-      command.state().complete(state());
+      command.state().complete(state(command.withReasons() ? why.all(clock.nanoTime()) : Map.of()));
     } catch (RuntimeException | Error e) {
       command.state().completeExceptionally(e); // whoever asked goes without; requests do not
     }
   }
 
-  private DispatchState state() {
+  private DispatchState state(Map<ModelLane, Waiting> waiting) {
     List<DispatchState.LaneState> each = new ArrayList<>();
-    Map<ModelLane, Waiting> waiting = why.all(clock.nanoTime());
     lanes.forEach(
         lane ->
             each.add(

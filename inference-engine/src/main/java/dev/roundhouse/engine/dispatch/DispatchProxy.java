@@ -231,14 +231,15 @@ public final class DispatchProxy {
   }
 
   /**
-   * Asks for the loop's state. Takes the loop time linear in the number of models: for people, not
-   * for every scrape of a thousand.
+   * Asks for the loop's state. Takes the loop time linear in the number of models.
    *
+   * @param withReasons whether it says why what waits does not run: for people, not for every
+   *     scrape
    * @return cancelled when the loop stops first
    */
-  public CompletableFuture<DispatchState> describe() {
+  public CompletableFuture<DispatchState> describe(boolean withReasons) {
     CompletableFuture<DispatchState> state = new CompletableFuture<>();
-    if (!command(new Command.Describe(state))) {
+    if (!command(new Command.Describe(withReasons, state))) {
       state.cancel(false);
     }
     return state;

@@ -68,7 +68,7 @@ public record DispatchState(
    * @param held true while its batch waits for more requests
    * @param weights where they are
    * @param standing its claim on the device; null when the discipline has none
-   * @param waiting why what waits does not run now; null when nothing waits
+   * @param waiting why what waits does not run now; null when nothing waits, or that was not asked
    */
   public record LaneState(
       String model,

@@ -83,7 +83,7 @@ final class AwaitedCode {
   private <T> T call(String where, String hook, Callable<T> code) throws Exception {
     Thread thread = Thread.currentThread();
     ClassLoader before = thread.getContextClassLoader();
-    try (HookHeap.Call allocated = heap.begin(hook, where)) {
+    try (HookHeap.Call allocated = heap.begin(hook + " of " + where)) {
       return code.call();
     } finally {
       thread.setContextClassLoader(before);

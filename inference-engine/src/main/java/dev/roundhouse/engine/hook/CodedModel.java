@@ -96,7 +96,7 @@ abstract class CodedModel extends ComposedModel {
   }
 
   HookHeap.Call allocates(String hook) {
-    return server.allocated().begin(hook, name());
+    return server.allocated().begin("%s of model '%s'".formatted(hook, name()));
   }
 
   HookWatch.Watched watch(CodedRun run, String hook, long limitNanos, long deadlineNanos) {

@@ -38,6 +38,7 @@ abstract class CodedRun implements HookRequest {
   private @Nullable Tensors inputs;
   private @Nullable Object attached;
   private HookWatch.@Nullable Watched watched;
+  private HookHeap.@Nullable Call allocated;
 
   CodedRun(CodedModel model, ComposedRun run) {
     this.model = model;
@@ -134,7 +135,8 @@ abstract class CodedRun implements HookRequest {
     Throwable thrown = null;
     String text = "";
     boolean awaited;
-    try (HookHeap.Call allocated = model.allocates(name)) {
+    try (HookHeap.Call counted = model.allocates(name)) {
+      allocated = counted;
       thread.setContextClassLoader(model.code().getClass().getClassLoader());
       Tensors tensors = code.call();
       made = tensors == null ? null : taken.apply(tensors);
@@ -303,6 +305,7 @@ abstract class CodedRun implements HookRequest {
       throw new CancellationException("the request is over; nobody reads another part");
     }
     HookMemory.Part copied = memory.forPart(part);
+    Objects.requireNonNull(allocated).renew();
     hook.renew(true);
     try {
       run.part(wanted(copied.outputs()), copied::close);

@@ -8,16 +8,21 @@ import dev.roundhouse.hooks.guard.Allocations;
 /**
  * What of the heap bundles' classes may allocate while hooks run, garbage included: one call an
  * eighth, all calls together a half. Otherwise one that allocates without end would end the worker,
- * whose heap is everybody's. Thread-safe.
+ * whose heap is everybody's. A little is free: most hooks never look at what the others have, and
+ * run on where calls that do not end hold all of it. Thread-safe.
  */
 final class HookHeap {
   private static final int CALL_PART = 8;
   private static final int ALL_PART = 2;
 
+  /** Of each call; an eighth in all when as many run as may ({@link HookOptions#THREADS}). */
+  private static final int FREE_PART = 8 * HookOptions.THREADS;
+
   /** Taken at a time: most arrays then cost one subtraction. */
   private static final long CHUNK_BYTES = 1 << 20;
 
   private final long callLimit;
+  private final long free;
   private final ByteBudget all;
 
   /**
@@ -25,6 +30,7 @@ final class HookHeap {
    */
   HookHeap(long bytes) {
     callLimit = bytes / CALL_PART;
+    free = bytes / FREE_PART;
     all = new ByteBudget(bytes / ALL_PART, "the heap (-Xmx), a half of which hooks may allocate");
   }
 
@@ -36,10 +42,10 @@ final class HookHeap {
   /**
    * Counts what the calling thread allocates, until {@link Call#close}.
    *
-   * @param what runs, and whose it is
+   * @param what runs and whose it is, as a message begins
    */
-  Call begin(String what, String model) {
-    Call call = new Call(what, model);
+  Call begin(String what) {
+    Call call = new Call(what);
     Allocations.count(call);
     return call;
   }
@@ -47,13 +53,18 @@ final class HookHeap {
   /** For the thread that began it. */
   final class Call implements Allocations.Account, AutoCloseable {
     private final String what;
-    private final String model;
     private long taken;
-    private long left;
+    private long left = free;
 
-    private Call(String what, String model) {
+    private Call(String what) {
       this.what = what;
-      this.model = model;
+    }
+
+    /** Counts anew: a part of the answer has gone out, and there may be any number of them. */
+    void renew() {
+      all.giveBack(taken);
+      taken = 0;
+      left = free;
     }
 
     @Override
@@ -66,19 +77,19 @@ final class HookHeap {
 
     private void takeMore(long bytes) {
       long lacks = -left;
-      if (lacks > callLimit - taken) {
+      if (lacks > callLimit - free - taken) {
         left += bytes;
         throw new AllocationRefusedError(
-            "%s of model '%s' allocates %d bytes and has allocated %d in this call; the limit is %d, an eighth of the heap (-Xmx)"
-                .formatted(what, model, bytes, taken - left, callLimit));
+            "%s allocates %d bytes and has allocated %d in this call; the limit is %d, an eighth of the heap (-Xmx)"
+                .formatted(what, bytes, free + taken - left, callLimit));
       }
-      long more = Math.min(Math.max(lacks, CHUNK_BYTES), callLimit - taken);
+      long more = Math.min(Math.max(lacks, CHUNK_BYTES), callLimit - free - taken);
       if (!all.take(more)) {
         left += bytes;
         throw new HookException(
             HookException.Code.RESOURCE_EXHAUSTED,
-            "%s of model '%s' allocates %d bytes, hooks have allocated %d in calls that run, and the limit is %d; retry later or raise %s"
-                .formatted(what, model, bytes, all.held(), all.limit(), all.limitName()));
+            "%s allocates %d bytes, hooks have allocated %d in calls that run, and the limit is %d; retry later or raise %s"
+                .formatted(what, bytes, all.held(), all.limit(), all.limitName()));
       }
       taken += more;
       left += more;

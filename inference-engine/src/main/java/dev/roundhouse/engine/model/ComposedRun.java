@@ -603,7 +603,7 @@ public final class ComposedRun {
     long now = accounting.nanoTime();
     long took = now - request.arrivalNanos();
     ReceiptNotes notes = request.notes();
-    InferenceTally.Answered answered = new InferenceTally.Answered();
+    InferenceTally.Answered answered = new InferenceTally.Answered(1);
     answered.add(took, 0, 0, took, 0);
     accounting
         .ledger()

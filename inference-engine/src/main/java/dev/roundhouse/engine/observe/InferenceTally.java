@@ -15,13 +15,19 @@ import java.util.TreeMap;
  * <p>The sequence is odd while a batch is being counted. A reader that finds it odd, or changed by
  * the time it is done, reads again.
  */
-public final class InferenceTally {
+public final class InferenceTally extends TimeBuckets {
   private static final VarHandle SEQUENCE;
 
   /** Of one number of rows: runs, and the three times. */
   private static final int CELLS = 4;
 
   private static final long[] NO_RUNS = {};
+
+  // Kinds of times.
+  private static final int WAIT = 0;
+  private static final int ANSWER = 1;
+  private static final int COMPUTE = 2;
+  private static final int KINDS = 3;
 
   static {
     try {
@@ -43,11 +49,9 @@ public final class InferenceTally {
   private long outputNanos;
   private long lastRunNanos = InferenceReading.NEVER;
   private long[] runs = NO_RUNS;
-  private final TimeBuckets waits = new TimeBuckets();
-  private final TimeBuckets answers = new TimeBuckets();
-  private final TimeBuckets computes = new TimeBuckets();
 
   private InferenceTally(boolean shared) {
+    super(KINDS);
     this.shared = shared;
   }
 
@@ -96,10 +100,10 @@ public final class InferenceTally {
       inputNanos += answered.inputNanos;
       computeNanos += answered.computeNanos;
       outputNanos += answered.outputNanos;
-      computes.add(TimeHistogram.bucket(runNanos));
+      count(COMPUTE, TimeHistogram.bucket(runNanos));
       for (int request = 0; request < answered.requests; request++) {
-        waits.add(answered.waits[request]);
-        answers.add(answered.answers[request]);
+        count(WAIT, answered.waits[request]);
+        count(ANSWER, answered.answers[request]);
       }
     } finally {
       SEQUENCE.setRelease(this, sequence + 1);
@@ -129,9 +133,17 @@ public final class InferenceTally {
     private long outputNanos;
 
     /** Buckets of each request's wait, and of the time until its answer. */
-    private int[] waits = new int[16];
+    private int[] waits;
 
-    private int[] answers = new int[16];
+    private int[] answers;
+
+    /**
+     * @param most requests for which there is room at once
+     */
+    public Answered(int most) {
+      waits = new int[most];
+      answers = new int[most];
+    }
 
     public void clear() {
       requests = 0;
@@ -175,7 +187,7 @@ public final class InferenceTally {
                 outputNanos,
                 lastRunNanos,
                 byRows(ofRuns),
-                new InferenceReading.Times(waits.read(), answers.read(), computes.read()));
+                new InferenceReading.Times(read(WAIT), read(ANSWER), read(COMPUTE)));
         VarHandle.acquireFence();
         if ((long) SEQUENCE.getOpaque(this) == before) {
           return reading;

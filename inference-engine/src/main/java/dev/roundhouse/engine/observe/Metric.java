@@ -10,31 +10,47 @@ import java.util.stream.Stream;
  * so that it shares cache lines. Names for dashboards are given by whoever shows it.
  */
 public enum Metric {
-  ACCEPTED("Requests admitted and queued"),
-  REFUSED_INVALID(turnedAway(), "invalid-argument"),
-  REFUSED_LATE(turnedAway(), "deadline-exceeded"),
-  REFUSED_FULL(turnedAway(), "resource-exhausted"),
-  REFUSED_UNAVAILABLE(turnedAway(), "unavailable"),
-  FAILED("Accepted requests that ended in an error"),
-  SHED_DEADLINE_PASSED(dropped(), "deadline-passed"),
-  SHED_TOO_LITTLE_TIME(dropped(), "too-little-time"),
-  SHED_QUEUE_TIMEOUT(dropped(), "queue-timeout"),
-  SHED_NO_ROOM(dropped(), "no-room"),
-  SHED_STOPPING(dropped(), "stopping"),
-  CANCELLED("Accepted requests taken back by their caller"),
-  COMPLETED("Accepted requests that were answered"),
-  WEIGHT_LOADS("Times that weights were brought to the device"),
-  WEIGHT_EVICTIONS("Times that weights left for others"),
-  WEIGHT_LOAD("Nanoseconds that loads of weights took"),
-  POSITIONS("Elements of the first padded input, in rows of requests"),
-  PADDING_POSITIONS("Those of them that fill a compiled shape variant"),
-  PADDING_ROWS("Rows executed to fill a compiled batch size"),
-  EXECUTIONS("Executions on the device"),
-  ROWS("Rows of requests executed"),
-  INPUT_BYTES("Bytes of inputs that went to the device for executions"),
-  OUTPUT_BYTES("Bytes of outputs that the host read"),
-  COMPUTE("Nanoseconds of execution"),
-  QUEUE_WAIT("Nanoseconds that executed requests had waited");
+  /** Requests admitted and queued. */
+  ACCEPTED,
+  REFUSED_INVALID("invalid-argument"),
+  REFUSED_LATE("deadline-exceeded"),
+  REFUSED_FULL("resource-exhausted"),
+  REFUSED_UNAVAILABLE("unavailable"),
+  /** Accepted requests that ended in an error. */
+  FAILED,
+  SHED_DEADLINE_PASSED("deadline-passed"),
+  SHED_TOO_LITTLE_TIME("too-little-time"),
+  SHED_QUEUE_TIMEOUT("queue-timeout"),
+  SHED_NO_ROOM("no-room"),
+  SHED_STOPPING("stopping"),
+  /** Accepted requests taken back by their caller. */
+  CANCELLED,
+  /** Accepted requests that were answered. */
+  COMPLETED,
+  /** Times that weights were brought to the device. */
+  WEIGHT_LOADS,
+  /** Times that weights left for others. */
+  WEIGHT_EVICTIONS,
+  /** Nanoseconds that loads of weights took. */
+  WEIGHT_LOAD,
+  /** Elements of the first padded input, in rows of requests. */
+  POSITIONS,
+  /** Those of them that fill a compiled shape variant. */
+  PADDING_POSITIONS,
+  /** Rows executed to fill a compiled batch size. */
+  PADDING_ROWS,
+  /** Executions on the device. */
+  EXECUTIONS,
+  /** Rows of requests executed. */
+  ROWS,
+  /** Bytes of inputs that went to the device for executions. */
+  INPUT_BYTES,
+  /** Bytes of outputs that the host read. */
+  OUTPUT_BYTES,
+  /** Nanoseconds of execution. */
+  COMPUTE,
+  /** Nanoseconds that executed requests had waited. */
+  QUEUE_WAIT;
 
   /** What counts requests that were refused, each for a reason. */
   public static final List<Metric> REFUSED =
@@ -44,15 +60,13 @@ public enum Metric {
   public static final List<Metric> SHED =
       Stream.of(ShedReason.values()).map(Metric::of).sorted().toList();
 
-  private final String help;
   private final String reason;
 
-  Metric(String help) {
-    this(help, "");
+  Metric() {
+    this("");
   }
 
-  Metric(String help, String reason) {
-    this.help = help;
+  Metric(String reason) {
     this.reason = reason;
   }
 
@@ -82,20 +96,8 @@ public enum Metric {
     return ordinal() >= WEIGHT_LOADS.ordinal();
   }
 
-  public String help() {
-    return help;
-  }
-
   /** What tells it from others that count the same but for their reason; else empty. */
   public String reason() {
     return reason;
-  }
-
-  private static String turnedAway() {
-    return "Requests turned away before they were queued";
-  }
-
-  private static String dropped() {
-    return "Accepted requests dropped before they ran";
   }
 }

@@ -80,11 +80,6 @@ public final class TimeHistogram {
     return counts[fromFirst];
   }
 
-  /** Of all buckets. */
-  public long total() {
-    return Arrays.stream(counts).sum();
-  }
-
   /** Both together. */
   public TimeHistogram plus(TimeHistogram other) {
     if (counts.length == 0 || other.counts.length == 0) {

@@ -18,7 +18,9 @@ public sealed interface Waiting {
   String words();
 
   /** How long the first request has waited, in nanoseconds; {@link #UNKNOWN} when that is. */
-  long sinceNanos();
+  default long sinceNanos() {
+    return UNKNOWN;
+  }
 
   /** Its place in the line that it stands in, 1 for next; 0 without a line. */
   default int place() {
@@ -264,11 +266,6 @@ public sealed interface Waiting {
     }
 
     @Override
-    public long sinceNanos() {
-      return UNKNOWN;
-    }
-
-    @Override
     public String words() {
       return requests == 1
           ? "1 request waits for the step of its sequence before it"
@@ -281,11 +278,6 @@ public sealed interface Waiting {
     @Override
     public String reason() {
       return "handed-over";
-    }
-
-    @Override
-    public long sinceNanos() {
-      return UNKNOWN;
     }
 
     @Override
@@ -307,11 +299,6 @@ public sealed interface Waiting {
     @Override
     public String reason() {
       return "hook-threads";
-    }
-
-    @Override
-    public long sinceNanos() {
-      return UNKNOWN;
     }
 
     @Override
@@ -338,11 +325,6 @@ public sealed interface Waiting {
     }
 
     @Override
-    public long sinceNanos() {
-      return UNKNOWN;
-    }
-
-    @Override
     public String words() {
       return "%d %s at the gate of metas: %d of any model make calls at once"
           .formatted(runs, runs == 1 ? "run waits" : "runs wait", limit);
@@ -359,11 +341,6 @@ public sealed interface Waiting {
     @Override
     public String reason() {
       return state.toLowerCase(Locale.ROOT);
-    }
-
-    @Override
-    public long sinceNanos() {
-      return UNKNOWN;
     }
 
     @Override

@@ -64,14 +64,15 @@ class HookHeapTest {
     HookHeap small = new HookHeap(4 * MIB);
     HookHeap.Call[] others = new HookHeap.Call[4];
     for (int i = 0; i < others.length; i++) {
-      others[i] = small.begin("run", "other");
+      others[i] = small.begin("run of model 'other'");
       others[i].take(MIB / 2);
     }
-    assertThat(small.held()).isEqualTo(2 * MIB);
+    long free = 4 * MIB / (8 * HookOptions.THREADS);
+    assertThat(small.held()).isEqualTo(4 * (MIB / 2 - free));
     Runnable half = loaded("Object some = new byte[MIB / 4];");
     assertThatThrownBy(
             () -> {
-              try (HookHeap.Call call = small.begin("run", "m")) {
+              try (HookHeap.Call call = small.begin("run of model 'm'")) {
                 half.run();
               }
             })
@@ -85,6 +86,38 @@ class HookHeapTest {
   }
 
   @Test
+  void shouldTakeNothingOfTheOthersForALittle() {
+    HookHeap.Call[] calls = new HookHeap.Call[HookOptions.THREADS];
+    for (int i = 0; i < calls.length; i++) {
+      calls[i] = heap.begin("run of model 'm'");
+      calls[i].take(16 * MIB / (8 * HookOptions.THREADS));
+    }
+    assertThat(heap.held()).isZero();
+    calls[0].take(1);
+    assertThat(heap.held()).isEqualTo(MIB);
+    for (HookHeap.Call call : calls) {
+      call.close();
+    }
+    assertThat(heap.held()).isZero();
+  }
+
+  @Test
+  void shouldCountAnewWithEachPartOfAnAnswer() {
+    try (HookHeap.Call call = heap.begin("run of model 'm'")) {
+      for (int i = 0; i < 10; i++) {
+        call.take(3 * MIB / 2);
+        call.renew();
+        assertThat(heap.held()).isZero();
+      }
+      call.take(3 * MIB / 2);
+      assertThatThrownBy(() -> call.take(MIB))
+          .isInstanceOf(AllocationRefusedError.class)
+          .hasMessageContaining("allocates 1048576 bytes and has allocated 1572864 in this call");
+    }
+    assertThat(heap.held()).isZero();
+  }
+
+  @Test
   void shouldCountNothingOfOtherThreads() throws Exception {
     Runnable loaded = loaded("for (int i = 0; i < 100; i++) new Object[10_000].hashCode();");
     loaded.run();
@@ -92,7 +125,7 @@ class HookHeapTest {
   }
 
   private void run(Runnable code) {
-    try (HookHeap.Call call = heap.begin("run", "m")) {
+    try (HookHeap.Call call = heap.begin("run of model 'm'")) {
       code.run();
     }
   }

@@ -1,5 +1,6 @@
 package dev.roundhouse.engine.observe;
 
+import static dev.roundhouse.engine.observe.TimeHistogramTest.total;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.roundhouse.engine.observe.InferenceReading.Runs;
@@ -41,13 +42,13 @@ class InferenceTallyTest {
     assertThat(reading.executions()).isEqualTo(3);
     assertThat(reading.rows()).isEqualTo(7);
     assertThat(reading.runNanos()).isEqualTo(100);
-    assertThat(reading.times().computes().total()).isEqualTo(3);
+    assertThat(total(reading.times().computes())).isEqualTo(3);
     TimeHistogram waits = reading.times().waits();
     assertThat(waits.count(TimeHistogram.bucket(5) - waits.first())).isEqualTo(6);
-    assertThat(waits.total()).isEqualTo(6);
+    assertThat(total(waits)).isEqualTo(6);
     TimeHistogram answers = reading.times().answers();
     assertThat(answers.count(TimeHistogram.bucket(782) - answers.first())).isEqualTo(2);
-    assertThat(answers.total()).isEqualTo(6);
+    assertThat(total(answers)).isEqualTo(6);
   }
 
   @Test
@@ -55,7 +56,7 @@ class InferenceTallyTest {
     count(2, 100, 1, 2, 3, 1);
     InferenceReading one = tally.read();
     InferenceTally other = InferenceTally.owned();
-    other.add(5, 50, 1, 1, 1, new InferenceTally.Answered());
+    other.add(5, 50, 1, 1, 1, new InferenceTally.Answered(16));
 
     InferenceReading both = one.plus(other.read());
     assertThat(both.runs()).containsOnlyKeys(2, 5);
@@ -99,7 +100,7 @@ class InferenceTallyTest {
           CompletableFuture.runAsync(
               () -> {
                 for (int batch = 1; batch <= BATCHES / 10; batch++) {
-                  InferenceTally.Answered answered = new InferenceTally.Answered();
+                  InferenceTally.Answered answered = new InferenceTally.Answered(16);
                   answered.add(15, 5, 2, 3, 5);
                   shared.add(1 + batch % MOST_ROWS, 1, 2, 3, 5, answered);
                 }
@@ -111,8 +112,8 @@ class InferenceTallyTest {
     assertThat(reading.requests()).isEqualTo(writers * (BATCHES / 10));
     assertThat(reading.executions()).isEqualTo(reading.requests());
     assertThat(reading.answerNanos()).isEqualTo(15L * reading.requests());
-    assertThat(reading.times().waits().total()).isEqualTo(reading.requests());
-    assertThat(reading.times().computes().total()).isEqualTo(reading.requests());
+    assertThat(total(reading.times().waits())).isEqualTo(reading.requests());
+    assertThat(total(reading.times().computes())).isEqualTo(reading.requests());
   }
 
   private long readUntil(AtomicBoolean over) {
@@ -121,7 +122,7 @@ class InferenceTallyTest {
     do {
       InferenceReading reading = tally.read();
       check(reading);
-      assertThat(reading.times().answers().total()).isEqualTo(reading.requests());
+      assertThat(total(reading.times().answers())).isEqualTo(reading.requests());
       assertThat(reading.requests()).isGreaterThanOrEqualTo(seen);
       seen = reading.requests();
       readings++;
@@ -150,7 +151,7 @@ class InferenceTallyTest {
   }
 
   private void count(int rows, long started, long input, long run, long output, int requests) {
-    InferenceTally.Answered answered = new InferenceTally.Answered();
+    InferenceTally.Answered answered = new InferenceTally.Answered(16);
     for (int i = 0; i < requests; i++) {
       answered.add(5 + input + run + output, 5, input, run, output);
     }

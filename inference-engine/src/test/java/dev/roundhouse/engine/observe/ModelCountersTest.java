@@ -1,5 +1,6 @@
 package dev.roundhouse.engine.observe;
 
+import static dev.roundhouse.engine.observe.TimeHistogramTest.total;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.roundhouse.engine.request.Status;
@@ -125,7 +126,7 @@ class ModelCountersTest {
     owner.add(first, Metric.COMPLETED);
     second.enter(1);
     totals.countRefused(Status.NOT_FOUND);
-    InferenceTally.Answered answered = new InferenceTally.Answered();
+    InferenceTally.Answered answered = new InferenceTally.Answered(16);
     answered.add(9, 5, 0, 4, 0);
     owner.tally(first).add(2, 1, 0, 4, 0, answered);
     owner.tally(second).add(2, 1, 0, 4, 0, answered);
@@ -136,7 +137,7 @@ class ModelCountersTest {
       assertThat(totals.open()).isEqualTo(1);
       assertThat(totals.waiting()).isEqualTo(1);
       assertThat(totals.answered().requests()).isEqualTo(2);
-      assertThat(totals.answered().times().answers().total()).isEqualTo(2);
+      assertThat(total(totals.answered().times().answers())).isEqualTo(2);
       assertThat(totals.ran().rows()).isEqualTo(4);
       totals.keep(first); // the second time, nothing happens
     }

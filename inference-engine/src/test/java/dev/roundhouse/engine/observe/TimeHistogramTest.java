@@ -4,9 +4,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.util.Arrays;
 import java.util.SplittableRandom;
+import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
 
 class TimeHistogramTest {
+  private static final int KINDS = 3;
+  private static final int KIND = 1;
   private static final double STEP = 1.0 / TimeHistogram.BUCKETS_PER_DOUBLING;
 
   @Test
@@ -43,13 +46,13 @@ class TimeHistogramTest {
 
   @Test
   void shouldMakeRoomForShorterAndLongerTimes() {
-    TimeBuckets buckets = new TimeBuckets();
-    assertThat(buckets.read()).isEqualTo(TimeHistogram.EMPTY);
+    TimeBuckets buckets = new TimeBuckets(KINDS);
+    assertThat(buckets.read(KIND)).isEqualTo(TimeHistogram.EMPTY);
     int[] added = {3, 3, -20, 40, 0, -20};
-    Arrays.stream(added).forEach(buckets::add);
+    Arrays.stream(added).forEach(bucket -> buckets.count(KIND, bucket));
 
-    TimeHistogram read = buckets.read();
-    assertThat(read.total()).isEqualTo(added.length);
+    TimeHistogram read = buckets.read(KIND);
+    assertThat(total(read)).isEqualTo(added.length);
     assertThat(count(read, 3)).isEqualTo(2);
     assertThat(count(read, -20)).isEqualTo(2);
     assertThat(count(read, 40)).isEqualTo(1);
@@ -59,18 +62,49 @@ class TimeHistogramTest {
 
   @Test
   void shouldAddUpWhateverEachHasRoomFor() {
-    TimeBuckets low = new TimeBuckets();
-    TimeBuckets high = new TimeBuckets();
-    low.add(-100);
-    low.add(5);
-    high.add(5);
-    high.add(100);
+    TimeBuckets low = new TimeBuckets(KINDS);
+    TimeBuckets high = new TimeBuckets(KINDS);
+    low.count(KIND, -100);
+    low.count(KIND, 5);
+    high.count(KIND, 5);
+    high.count(KIND, 100);
 
-    TimeHistogram both = low.read().plus(high.read());
-    assertThat(both).isEqualTo(high.read().plus(low.read()));
-    assertThat(both.total()).isEqualTo(4);
+    TimeHistogram both = low.read(KIND).plus(high.read(KIND));
+    assertThat(both).isEqualTo(high.read(KIND).plus(low.read(KIND)));
+    assertThat(total(both)).isEqualTo(4);
     assertThat(count(both, 5)).isEqualTo(2);
-    assertThat(low.read().plus(TimeHistogram.EMPTY)).isEqualTo(low.read());
+    assertThat(low.read(KIND).plus(TimeHistogram.EMPTY)).isEqualTo(low.read(KIND));
+  }
+
+  @Test
+  void shouldKeepKindsApart() {
+    TimeBuckets buckets = new TimeBuckets(KINDS);
+    for (int kind = 0; kind < KINDS; kind++) {
+      for (int i = 0; i <= kind; i++) {
+        buckets.count(kind, 10 * kind - 3);
+      }
+    }
+    for (int kind = 0; kind < KINDS; kind++) {
+      assertThat(total(buckets.read(kind))).isEqualTo(kind + 1);
+      assertThat(count(buckets.read(kind), 10 * kind - 3)).isEqualTo(kind + 1);
+    }
+  }
+
+  @Test
+  void shouldCountBeyond32Bits() {
+    TimeBuckets buckets = new TimeBuckets(KINDS);
+    buckets.count(KIND, 3);
+    buckets.fill();
+    buckets.count(KIND, 3);
+    buckets.count(KIND, 3);
+    buckets.count(KIND, -20);
+    assertThat(count(buckets.read(KIND), 3)).isEqualTo((1L << 32) + 1);
+    assertThat(count(buckets.read(KIND), 4)).isEqualTo((1L << 32) - 1);
+    assertThat(count(buckets.read(KIND), -20)).isEqualTo(1);
+  }
+
+  static long total(TimeHistogram of) {
+    return LongStream.range(0, of.size()).map(i -> of.count((int) i)).sum();
   }
 
   private static long count(TimeHistogram of, int bucket) {

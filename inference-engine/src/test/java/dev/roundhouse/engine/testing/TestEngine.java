@@ -113,7 +113,7 @@ public final class TestEngine {
 
   /** What the dispatch loop says of itself, after one more turn of it. */
   public DispatchState state() {
-    CompletableFuture<SchedulerReport> report = engine().reports().scheduler();
+    CompletableFuture<SchedulerReport> report = engine().reports().schedulerWithReasons();
     step();
     return report.join().dispatch();
   }

@@ -58,88 +58,81 @@ public record RequestOptions(
     }
   }
 
+  /** These with some values changed, for the thread that makes it. */
+  private static final class Copy {
+    long timeoutNanos;
+    long priority;
+    long queueTimeoutNanos;
+    @Nullable SequenceStep sequence;
+    boolean wantsTimings;
+    boolean wantsReceipt;
+    boolean traced;
+    Map<String, Object> parameters;
+
+    Copy(RequestOptions of) {
+      timeoutNanos = of.timeoutNanos;
+      priority = of.priority;
+      queueTimeoutNanos = of.queueTimeoutNanos;
+      sequence = of.sequence;
+      wantsTimings = of.wantsTimings;
+      wantsReceipt = of.wantsReceipt;
+      traced = of.traced;
+      parameters = of.parameters;
+    }
+
+    RequestOptions made() {
+      return new RequestOptions(
+          timeoutNanos,
+          priority,
+          queueTimeoutNanos,
+          sequence,
+          wantsTimings,
+          wantsReceipt,
+          traced,
+          parameters);
+    }
+  }
+
   public RequestOptions withTimeout(Duration timeout) {
-    return new RequestOptions(
-        nanos(timeout),
-        priority,
-        queueTimeoutNanos,
-        sequence,
-        wantsTimings,
-        wantsReceipt,
-        traced,
-        parameters);
+    Copy copy = new Copy(this);
+    copy.timeoutNanos = nanos(timeout);
+    return copy.made();
   }
 
   public RequestOptions withPriority(long level) {
-    return new RequestOptions(
-        timeoutNanos,
-        level,
-        queueTimeoutNanos,
-        sequence,
-        wantsTimings,
-        wantsReceipt,
-        traced,
-        parameters);
+    Copy copy = new Copy(this);
+    copy.priority = level;
+    return copy.made();
   }
 
   public RequestOptions withQueueTimeout(Duration timeout) {
-    return new RequestOptions(
-        timeoutNanos,
-        priority,
-        nanos(timeout),
-        sequence,
-        wantsTimings,
-        wantsReceipt,
-        traced,
-        parameters);
+    Copy copy = new Copy(this);
+    copy.queueTimeoutNanos = nanos(timeout);
+    return copy.made();
   }
 
   public RequestOptions withSequence(@Nullable SequenceStep step) {
-    return new RequestOptions(
-        timeoutNanos,
-        priority,
-        queueTimeoutNanos,
-        step,
-        wantsTimings,
-        wantsReceipt,
-        traced,
-        parameters);
+    Copy copy = new Copy(this);
+    copy.sequence = step;
+    return copy.made();
   }
 
   public RequestOptions withTrace() {
-    return new RequestOptions(
-        timeoutNanos,
-        priority,
-        queueTimeoutNanos,
-        sequence,
-        wantsTimings,
-        wantsReceipt,
-        true,
-        parameters);
+    Copy copy = new Copy(this);
+    copy.traced = true;
+    return copy.made();
   }
 
   public RequestOptions withParameters(Map<String, Object> values) {
-    return new RequestOptions(
-        timeoutNanos,
-        priority,
-        queueTimeoutNanos,
-        sequence,
-        wantsTimings,
-        wantsReceipt,
-        traced,
-        values);
+    Copy copy = new Copy(this);
+    copy.parameters = values;
+    return copy.made();
   }
 
   public RequestOptions withReceipt() {
-    return new RequestOptions(
-        timeoutNanos,
-        priority,
-        queueTimeoutNanos,
-        sequence,
-        wantsTimings,
-        true,
-        traced,
-        parameters);
+    Copy copy = new Copy(this);
+    copy.wantsReceipt = true;
+    return copy.made();
   }
 
   /**
@@ -147,17 +140,13 @@ public record RequestOptions(
    * stands in a sequence, and what its own answer is to tell; its receipt has theirs.
    */
   public RequestOptions ofCalls() {
-    return sequence == null && !wantsTimings
-        ? this
-        : new RequestOptions(
-            timeoutNanos,
-            priority,
-            queueTimeoutNanos,
-            null,
-            false,
-            wantsReceipt,
-            traced,
-            parameters);
+    if (sequence == null && !wantsTimings) {
+      return this;
+    }
+    Copy copy = new Copy(this);
+    copy.sequence = null;
+    copy.wantsTimings = false;
+    return copy.made();
   }
 
   private static long nanos(Duration timeout) {

@@ -1,6 +1,6 @@
 package dev.roundhouse.node.config;
 
-import dev.roundhouse.platform.config.MetricsProperties;
+import dev.roundhouse.platform.config.WorkersMetricsProperties;
 import jakarta.validation.Valid;
 import org.springframework.boot.context.properties.ConfigurationProperties;
 import org.springframework.boot.context.properties.bind.DefaultValue;
@@ -31,7 +31,7 @@ public record NodeProperties(
     @Valid @DefaultValue WorkerProcessProperties worker,
     @Valid @DefaultValue GatewayProcessProperties gateway,
     @Valid @DefaultValue RestartProperties restart,
-    @Valid @DefaultValue MetricsProperties metrics,
+    @Valid @DefaultValue WorkersMetricsProperties metrics,
     @Valid @DefaultValue LogProperties log) {
   public static final String PREFIX = "roundhouse.node";
 }

@@ -3,7 +3,7 @@ package dev.roundhouse.node.config;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.roundhouse.node.devices.Discovery.Platform;
-import dev.roundhouse.platform.config.MetricsProperties;
+import dev.roundhouse.platform.config.WorkersMetricsProperties;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -47,7 +47,7 @@ class NodePropertiesTest {
                         "--roundhouse.gateway.workers.{name}.metrics=127.0.0.1:{metrics}"),
                     Duration.ofSeconds(10)),
                 new RestartProperties(Duration.ofSeconds(30), Duration.ofSeconds(60), 0),
-                new MetricsProperties(true, Duration.ofSeconds(5)),
+                new WorkersMetricsProperties(true, Duration.ofSeconds(5)),
                 new LogProperties(DataSize.ofKilobytes(16))));
   }
 
@@ -116,7 +116,7 @@ class NodePropertiesTest {
                     List.of("--w={grpc}"),
                     Duration.ofSeconds(5)),
                 new RestartProperties(Duration.ofSeconds(10), Duration.ofSeconds(20), 4),
-                new MetricsProperties(false, Duration.ofSeconds(2)),
+                new WorkersMetricsProperties(false, Duration.ofSeconds(2)),
                 new LogProperties(DataSize.ofKilobytes(1))));
   }
 

@@ -1,6 +1,7 @@
 package dev.roundhouse.platform.operators;
 
 import dev.roundhouse.platform.operators.Spool.Section;
+import java.io.FilterInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import tools.jackson.core.JacksonException;
@@ -27,8 +28,9 @@ record AskedJson(Spool spool, Section section, int values) {
           .build();
 
   /** The document as it is. */
-  static AskedJson document(InputStream body) throws IOException {
+  static AskedJson document(SpoolMemory memory, InputStream body) throws IOException {
     return copy(
+        memory,
         body,
         (from, to) -> {
           from.nextToken();
@@ -38,8 +40,10 @@ record AskedJson(Spool spool, Section section, int values) {
   }
 
   /** An object with the process's name as its first property. */
-  static AskedJson named(OperatorsPort port, InputStream body) throws IOException {
+  static AskedJson named(SpoolMemory memory, OperatorsPort port, InputStream body)
+      throws IOException {
     return copy(
+        memory,
         body,
         (from, to) -> {
           expect(from.nextToken() == JsonToken.START_OBJECT);
@@ -49,8 +53,10 @@ record AskedJson(Spool spool, Section section, int values) {
   }
 
   /** The objects of the one list of this name, each with the process's name. */
-  static AskedJson list(String list, OperatorsPort port, InputStream body) throws IOException {
+  static AskedJson list(SpoolMemory memory, String list, OperatorsPort port, InputStream body)
+      throws IOException {
     return copy(
+        memory,
         body,
         (from, to) -> {
           expect(from.nextToken() == JsonToken.START_OBJECT);
@@ -70,8 +76,11 @@ record AskedJson(Spool spool, Section section, int values) {
     int from(JsonParser from, JsonGenerator to) throws IOException;
   }
 
-  private static AskedJson copy(InputStream body, Copy copy) throws IOException {
-    try (Spool spool = new Spool()) {
+  private static AskedJson copy(SpoolMemory memory, InputStream body, Copy copy)
+      throws IOException {
+    Spool spool = new Spool(memory);
+    boolean whole = false;
+    try (spool) {
       Spool.Writer writer = spool.section();
       int values;
       try (JsonParser from = JSON.createParser(ObjectReadContext.empty(), body);
@@ -81,7 +90,13 @@ record AskedJson(Spool spool, Section section, int values) {
       } catch (JacksonException e) {
         throw new IOException("it answered what is not the JSON that was asked for", e);
       }
-      return new AskedJson(spool, writer.end(), values);
+      AskedJson all = new AskedJson(spool, writer.end(), values);
+      whole = true;
+      return all;
+    } finally {
+      if (!whole) {
+        spool.drop();
+      }
     }
   }
 
@@ -100,8 +115,14 @@ record AskedJson(Spool spool, Section section, int values) {
     }
   }
 
-  /** To be closed. */
+  /** To be closed, and read once: its memory counts until then. */
   InputStream read() {
-    return spool.read(section);
+    return new FilterInputStream(spool.read(section)) {
+      @Override
+      public void close() throws IOException {
+        super.close();
+        spool.drop();
+      }
+    };
   }
 }

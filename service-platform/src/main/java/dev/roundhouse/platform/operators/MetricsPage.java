@@ -23,7 +23,7 @@ final class MetricsPage {
 
   private static final String TOTAL = "_total";
 
-  private final Spool spool = new Spool();
+  private final Spool spool;
   private final Map<String, Family> families = new TreeMap<>();
   private final @Nullable String label;
   private final boolean toOpenMetrics;
@@ -31,7 +31,8 @@ final class MetricsPage {
   private @Nullable Family current;
   private Spool.@Nullable Writer writer;
 
-  private MetricsPage(@Nullable String label, boolean toOpenMetrics) {
+  private MetricsPage(SpoolMemory memory, @Nullable String label, boolean toOpenMetrics) {
+    spool = new Spool(memory);
     this.label = label;
     this.toOpenMetrics = toOpenMetrics;
   }
@@ -80,18 +81,26 @@ final class MetricsPage {
   /**
    * Reads a page to its end.
    *
+   * @param memory counts it until {@link #drop}
    * @param label as of {@link Sample#label}; null for none
    * @param toOpenMetrics whether the page is of the other text format, and becomes OpenMetrics
    */
-  static MetricsPage read(InputStream in, @Nullable String label, boolean toOpenMetrics)
+  static MetricsPage read(
+      InputStream in, SpoolMemory memory, @Nullable String label, boolean toOpenMetrics)
       throws IOException {
-    MetricsPage page = new MetricsPage(label, toOpenMetrics);
+    MetricsPage page = new MetricsPage(memory, label, toOpenMetrics);
+    boolean whole = false;
     try (Spool unused = page.spool) {
       Lines lines = new Lines(in);
       for (String line = lines.next(); line != null; line = lines.next()) {
         page.add(line);
       }
       page.end();
+      whole = true;
+    } finally {
+      if (!whole) {
+        page.drop();
+      }
     }
     if (toOpenMetrics) {
       List<Family> read = List.copyOf(page.families.values());
@@ -99,6 +108,11 @@ final class MetricsPage {
       read.stream().map(Family::openMetrics).forEach(each -> page.families.put(each.name, each));
     }
     return page;
+  }
+
+  /** It has been written. */
+  void drop() {
+    spool.drop();
   }
 
   /** Names, in order. */

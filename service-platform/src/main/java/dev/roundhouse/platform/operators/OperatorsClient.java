@@ -27,6 +27,7 @@ public final class OperatorsClient implements AutoCloseable {
   private static final Duration CONNECT = Duration.ofSeconds(1);
   private static final int OK = 200;
 
+  private final SpoolMemory memory = new SpoolMemory();
   private final HttpClient http =
       HttpClient.newBuilder()
           .version(HttpClient.Version.HTTP_1_1)
@@ -36,6 +37,11 @@ public final class OperatorsClient implements AutoCloseable {
           .build();
   private final ExecutorService askers =
       Executors.newThreadPerTaskExecutor(Thread.ofVirtual().name("ask-", 0).factory());
+
+  /** What is kept of answers counts there. */
+  SpoolMemory memory() {
+    return memory;
+  }
 
   /** Reads a body as it arrives. */
   @FunctionalInterface

@@ -23,7 +23,8 @@ final class WorkersDocuments {
    */
   WebEndpointResponse<Resource> read(@Nullable String worker) throws IOException {
     List<Answer<AskedJson>> answers =
-        question.ask(path, worker, (from, type, body) -> AskedJson.document(body));
+        question.ask(
+            path, worker, (from, type, body) -> AskedJson.document(question.memory(), body));
     if (answers == null) {
       return question.noWorker(String.valueOf(worker));
     }

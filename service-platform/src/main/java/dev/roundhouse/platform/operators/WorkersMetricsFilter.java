@@ -17,6 +17,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Semaphore;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -103,8 +104,26 @@ final class WorkersMetricsFilter extends OncePerRequestFilter {
       return;
     }
     MetricsPage own =
-        MetricsPage.read(new ByteArrayInputStream(made.getContentAsByteArray()), null, false);
-    made.resetBuffer();
+        MetricsPage.read(
+            new ByteArrayInputStream(made.getContentAsByteArray()), memory(), null, false);
+    try {
+      made.resetBuffer();
+      List<Answer<MetricsPage>> answers = ask(request, ports, openMetrics);
+      try {
+        new MergedPage(own, answers).write(response.getOutputStream(), openMetrics);
+      } finally {
+        answers.stream()
+            .flatMap(each -> Stream.ofNullable(each.value()))
+            .forEach(MetricsPage::drop);
+      }
+    } finally {
+      own.drop();
+    }
+  }
+
+  private List<Answer<MetricsPage>> ask(
+      HttpServletRequest request, List<OperatorsPort> ports, boolean openMetrics)
+      throws IOException {
     List<Answer<MetricsPage>> answers;
     try {
       answers =
@@ -117,17 +136,22 @@ final class WorkersMetricsFilter extends OncePerRequestFilter {
     }
     failures.keySet().retainAll(ports.stream().map(OperatorsPort::name).toList());
     answers.forEach(this::tell);
-    new MergedPage(own, answers).write(response.getOutputStream(), openMetrics);
+    return answers;
+  }
+
+  private SpoolMemory memory() {
+    return others.client().memory();
   }
 
   private static String accept(boolean openMetrics) {
     return openMetrics ? ACCEPT_OPEN_METRICS : ACCEPT_TEXT;
   }
 
-  private static OperatorsClient.Reader<MetricsPage> reader(boolean openMetrics) {
+  private OperatorsClient.Reader<MetricsPage> reader(boolean openMetrics) {
     return (from, contentType, body) ->
         MetricsPage.read(
             body,
+            memory(),
             Sample.label(from.label(), from.name()),
             openMetrics && !contentType.startsWith(OPEN_METRICS));
   }

@@ -28,7 +28,10 @@ public final class WorkersModels {
   @ReadOperation
   public WebEndpointResponse<Resource> models(@Nullable String worker) throws IOException {
     List<Answer<AskedJson>> answers =
-        question.ask(MODELS, worker, (from, type, body) -> AskedJson.list("models", from, body));
+        question.ask(
+            MODELS,
+            worker,
+            (from, type, body) -> AskedJson.list(question.memory(), "models", from, body));
     return answers == null ? question.noWorker(String.valueOf(worker)) : answer(answers);
   }
 
@@ -39,7 +42,9 @@ public final class WorkersModels {
     String encoded = URLEncoder.encode(name, StandardCharsets.UTF_8).replace("+", "%20");
     List<Answer<AskedJson>> answers =
         question.ask(
-            MODELS + "/" + encoded, worker, (from, type, body) -> AskedJson.named(from, body));
+            MODELS + "/" + encoded,
+            worker,
+            (from, type, body) -> AskedJson.named(question.memory(), from, body));
     if (answers == null) {
       return question.noWorker(String.valueOf(worker));
     }
@@ -54,17 +59,20 @@ public final class WorkersModels {
     String before = "{\"models\":[";
     for (Answer<AskedJson> answer : answers) {
       AskedJson json = answer.value();
-      if (json != null && json.values() > 0) {
+      if (json == null) {
+        continue;
+      }
+      if (json.values() > 0) {
         parts.add(WorkersQuestion.text(before));
-        parts.add(json.read());
         before = ",";
       }
+      parts.add(json.read());
     }
     String workers =
         answers.stream()
             .map(answer -> WorkersQuestion.opened(answer) + "}")
             .collect(Collectors.joining(","));
-    String none = parts.isEmpty() ? before : "";
+    String none = before.equals(",") ? "" : before;
     parts.add(WorkersQuestion.text(none + "],\"workers\":[" + workers + "]}"));
     return WorkersQuestion.json(200, parts);
   }

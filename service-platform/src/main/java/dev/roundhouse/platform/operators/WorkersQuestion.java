@@ -55,6 +55,10 @@ final class WorkersQuestion {
     }
   }
 
+  SpoolMemory memory() {
+    return others.client().memory();
+  }
+
   private List<OperatorsPort> workers() {
     return others.ports().now().stream().filter(OperatorsPort::isWorker).toList();
   }

@@ -10,11 +10,15 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
+import java.util.Base64;
 import java.util.List;
+import java.util.Random;
 import org.junit.jupiter.api.Test;
 
 class MetricsPageTest {
   private static final InetSocketAddress NOWHERE = InetSocketAddress.createUnresolved("x", 1);
+
+  private final SpoolMemory memory = new SpoolMemory(8 << 20);
 
   @Test
   void shouldPutEachFamilyOnceWithEveryProcessesSamples() throws Exception {
@@ -95,7 +99,7 @@ class MetricsPageTest {
         # TYPE x untyped
         x 1
         """;
-    MetricsPage read = MetricsPage.read(bytes(page), Sample.label("worker", "w"), true);
+    MetricsPage read = MetricsPage.read(bytes(page), memory, Sample.label("worker", "w"), true);
     ByteArrayOutputStream out = new ByteArrayOutputStream();
     new MergedPage(read, List.of()).write(out, true);
     assertThat(out.toString(UTF_8))
@@ -125,7 +129,8 @@ class MetricsPageTest {
   void shouldPassEveryByteOfNamesAndValues() throws Exception {
     String line = "a{model=\"größe\r\u4e2d\"} 1";
     ByteArrayOutputStream out = new ByteArrayOutputStream();
-    MetricsPage page = MetricsPage.read(bytes(line), Sample.label("worker", "ü\"\\\n"), false);
+    MetricsPage page =
+        MetricsPage.read(bytes(line), memory, Sample.label("worker", "ü\"\\\n"), false);
     new MergedPage(page, List.of()).write(out, false);
     assertThat(out.toString(UTF_8))
         .startsWith("a{worker=\"ü\\\"\\\\\\n\",model=\"größe\r\u4e2d\"} 1\n");
@@ -146,7 +151,8 @@ class MetricsPageTest {
             "a ",
             "a{b=\"c\"}x 1",
             "1 2")) {
-      assertThatThrownBy(() -> MetricsPage.read(bytes(page), Sample.label("worker", "w"), false))
+      assertThatThrownBy(
+              () -> MetricsPage.read(bytes(page), memory, Sample.label("worker", "w"), false))
           .as(page)
           .isInstanceOf(IOException.class)
           .hasMessageStartingWith("it has a line that is none of metrics: " + page);
@@ -162,18 +168,51 @@ class MetricsPageTest {
   }
 
   @Test
-  void shouldStopReadingWhatIsTooLongToBeKept() {
-    Spool spool = new Spool(1 << 20);
-    byte[] noise = new byte[1 << 16];
-    new java.util.Random(1).nextBytes(noise);
-    assertThatThrownBy(
-            () -> {
-              Spool.Writer writer = spool.section();
-              for (int i = 0; i < 100; i++) {
-                writer.write(noise);
-              }
-            })
-        .hasMessage("its answer has more than 1 MiB, compressed");
+  void shouldStopReadingWhatIsTooLongToBeKept() throws Exception {
+    MetricsPage kept = MetricsPage.read(noise(6), memory, null, false);
+    long before = memory.taken();
+    assertThat(before).isGreaterThan(5 << 20);
+    assertThatThrownBy(() -> MetricsPage.read(noise(6), memory, null, false))
+        .isInstanceOf(IOException.class)
+        .hasMessageStartingWith(
+            "its answer does not fit: answers of other processes may take 8 MB here");
+    assertThat(memory.taken()).isEqualTo(before);
+    kept.drop();
+    kept.drop();
+    assertThat(memory.taken()).isZero();
+    MetricsPage.read(noise(6), memory, null, false).drop();
+    assertThat(memory.taken()).isZero();
+  }
+
+  @Test
+  void shouldCountNothingForWhatCannotBeRead() {
+    assertThatThrownBy(() -> MetricsPage.read(bytes("a 1\n<html>"), memory, null, false))
+        .isInstanceOf(IOException.class);
+    assertThat(memory.taken()).isZero();
+  }
+
+  @Test
+  void shouldCountAnAskedDocumentUntilItsStreamIsClosed() throws Exception {
+    try (InputStream read = AskedJson.document(memory, bytes("{\"a\":1}")).read()) {
+      assertThat(memory.taken()).isPositive();
+      assertThat(new String(read.readAllBytes(), UTF_8)).isEqualTo("{\"a\":1}");
+    }
+    assertThat(memory.taken()).isZero();
+    assertThatThrownBy(() -> AskedJson.document(memory, bytes("{\"a\":")))
+        .isInstanceOf(IOException.class);
+    assertThat(memory.taken()).isZero();
+  }
+
+  /** A page that compresses to about so many MiB. */
+  private static InputStream noise(int mebibytes) {
+    StringBuilder page = new StringBuilder();
+    Random random = new Random(1);
+    for (int i = 0; i < mebibytes * 8; i++) {
+      byte[] bytes = new byte[128 << 10];
+      random.nextBytes(bytes);
+      page.append("a{b=\"").append(Base64.getEncoder().encodeToString(bytes)).append("\"} 1\n");
+    }
+    return bytes(page.toString());
   }
 
   private static String labelled(String line) throws IOException {
@@ -184,17 +223,17 @@ class MetricsPageTest {
     return new ByteArrayInputStream(page.getBytes(UTF_8));
   }
 
-  private static String merged(boolean openMetrics, String own, String... pages)
-      throws IOException {
+  private String merged(boolean openMetrics, String own, String... pages) throws IOException {
     List<Answer<MetricsPage>> answers = new ArrayList<>();
     for (int i = 0; i < pages.length; i++) {
       OperatorsPort port = OperatorsPort.worker("w" + i, NOWHERE);
       String label = Sample.label(port.label(), port.name());
-      MetricsPage page = MetricsPage.read(bytes(pages[i]), label, false);
+      MetricsPage page = MetricsPage.read(bytes(pages[i]), memory, label, false);
       answers.add(new Answer<>(port, page, 200, "", 0.25));
     }
     ByteArrayOutputStream out = new ByteArrayOutputStream();
-    new MergedPage(MetricsPage.read(bytes(own), null, false), answers).write(out, openMetrics);
+    new MergedPage(MetricsPage.read(bytes(own), memory, null, false), answers)
+        .write(out, openMetrics);
     return out.toString(UTF_8);
   }
 }

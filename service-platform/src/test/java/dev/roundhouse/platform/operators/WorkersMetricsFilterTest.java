@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
-import dev.roundhouse.platform.config.MetricsProperties;
+import dev.roundhouse.platform.config.WorkersMetricsProperties;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -124,7 +124,7 @@ class WorkersMetricsFilterTest {
     request.addParameter("workers", "false");
     assertThat(scrape(settings(5_000), request, worker).getContentAsString(UTF_8)).isEqualTo(OWN);
 
-    MetricsProperties off = new MetricsProperties(false, Duration.ofSeconds(5));
+    WorkersMetricsProperties off = new WorkersMetricsProperties(false, Duration.ofSeconds(5));
     assertThat(scrape(off, get(), worker).getContentAsString(UTF_8)).isEqualTo(OWN);
     request = get();
     request.addParameter("workers", "true");
@@ -142,8 +142,8 @@ class WorkersMetricsFilterTest {
     return "roundhouse_worker_scrape_up{worker=\"" + worker + "\"} " + value + ".0\n";
   }
 
-  private static MetricsProperties settings(int millis) {
-    return new MetricsProperties(true, Duration.ofMillis(millis));
+  private static WorkersMetricsProperties settings(int millis) {
+    return new WorkersMetricsProperties(true, Duration.ofMillis(millis));
   }
 
   private static MockHttpServletRequest get() {
@@ -151,7 +151,7 @@ class WorkersMetricsFilterTest {
   }
 
   private static MockHttpServletResponse scrape(
-      MetricsProperties settings, MockHttpServletRequest request, OperatorsPort... ports)
+      WorkersMetricsProperties settings, MockHttpServletRequest request, OperatorsPort... ports)
       throws Exception {
     MockHttpServletResponse response = new MockHttpServletResponse();
     try (OperatorsClient client = new OperatorsClient()) {

@@ -34,6 +34,11 @@ record DispatchSnapshot(
     return await(engine.reports().scheduler());
   }
 
+  /** As {@link #of}, with why what waits does not run. */
+  static DispatchSnapshot withReasons(Engine engine) {
+    return await(engine.reports().schedulerWithReasons());
+  }
+
   /** Waits for an answer, but not for long. */
   static DispatchSnapshot await(CompletableFuture<SchedulerReport> answer) {
     return await(answer, PATIENCE);

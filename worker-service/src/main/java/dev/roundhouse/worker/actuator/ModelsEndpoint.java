@@ -33,7 +33,7 @@ public final class ModelsEndpoint {
 
   @ReadOperation
   public Models models() {
-    DispatchSnapshot dispatch = DispatchSnapshot.of(engine);
+    DispatchSnapshot dispatch = DispatchSnapshot.withReasons(engine);
     return new Models(
         engine.reports().details().stream()
             .map(report -> ModelDetails.of(report, dispatch))
@@ -46,7 +46,7 @@ public final class ModelsEndpoint {
     if (engine.model(name).isEmpty()) {
       return null;
     }
-    DispatchSnapshot dispatch = DispatchSnapshot.of(engine);
+    DispatchSnapshot dispatch = DispatchSnapshot.withReasons(engine);
     return engine
         .reports()
         .details(name)

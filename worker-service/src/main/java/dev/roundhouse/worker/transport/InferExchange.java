@@ -1,7 +1,6 @@
 package dev.roundhouse.worker.transport;
 
 import dev.roundhouse.bundle.request.RequestOptions;
-import dev.roundhouse.engine.device.DeviceDescription;
 import dev.roundhouse.engine.request.Answer;
 import dev.roundhouse.engine.request.AnswerForm;
 import dev.roundhouse.engine.request.AnswerSink;
@@ -44,7 +43,7 @@ public final class InferExchange implements AutoCloseable {
   private static final ByteBuffer NOTHING = ByteBuffer.allocate(0).asReadOnlyBuffer();
 
   private final WireRequest request;
-  private final DeviceDescription device;
+  private final ReceiptOrigin origin;
   private final List<InputTensor> inputs;
 
   /** Leases of inputs and outputs; of outputs by name. */
@@ -71,14 +70,14 @@ public final class InferExchange implements AutoCloseable {
 
   private InferExchange(
       WireRequest request,
-      DeviceDescription device,
+      ReceiptOrigin origin,
       List<InputTensor> inputs,
       List<Lease> leases,
       Map<String, Lease> places,
       @Nullable Executor deviceThread,
       MessageMemory memory) {
     this.request = request;
-    this.device = device;
+    this.origin = origin;
     this.inputs = inputs;
     this.leases = leases;
     this.places = places;
@@ -92,18 +91,17 @@ public final class InferExchange implements AutoCloseable {
    * Checks a request in itself, and holds its memory and the shared memory that it names. Payloads
    * are not copied.
    *
-   * @param device that answers
+   * @param origin of the answer, as its receipt says it
    * @throws WireException when it makes no sense, or its memory cannot be had
    */
-  static InferExchange begin(
-      InferMessage message, ClientRegions regions, DeviceDescription device) {
+  static InferExchange begin(InferMessage message, ClientRegions regions, ReceiptOrigin origin) {
     WireRequest request = RequestCheck.check(message);
     List<Lease> leases = new ArrayList<>(0);
     try {
       List<InputTensor> inputs = inputs(request, regions, leases);
       Map<String, Lease> places = places(request, regions, leases);
       Executor writer = anyOnDevice(places) ? regions.cuda().thread() : null;
-      return new InferExchange(request, device, inputs, leases, places, writer, message.memory());
+      return new InferExchange(request, origin, inputs, leases, places, writer, message.memory());
     } catch (RuntimeException e) {
       leases.forEach(Lease::close);
       throw e;
@@ -310,7 +308,7 @@ public final class InferExchange implements AutoCloseable {
       putTimings(all, completed.timings());
     }
     if (options.wantsReceipt()) {
-      ReceiptParameters.put(all, completed, device);
+      ReceiptParameters.put(all, completed, origin);
     }
     return all;
   }

@@ -1,7 +1,6 @@
 package dev.roundhouse.worker.transport;
 
 import dev.roundhouse.engine.Engine;
-import dev.roundhouse.engine.device.DeviceDescription;
 import dev.roundhouse.engine.request.AnswerSink;
 import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.kserve.codec.InferMessage;
@@ -14,17 +13,17 @@ public final class Inference {
   private final Engine engine;
   private final ClientRegions regions;
   private final Tracer tracer;
-  private final DeviceDescription device;
+  private final ReceiptOrigin origin;
 
   /**
    * @param regions of memory that clients share
-   * @param device of the engine
+   * @param origin of answers, as their receipts say it
    */
-  public Inference(Engine engine, ClientRegions regions, Tracer tracer, DeviceDescription device) {
+  public Inference(Engine engine, ClientRegions regions, Tracer tracer, ReceiptOrigin origin) {
     this.engine = engine;
     this.regions = regions;
     this.tracer = tracer;
-    this.device = device;
+    this.origin = origin;
   }
 
   public Engine engine() {
@@ -38,7 +37,7 @@ public final class Inference {
    * @throws WireException when it makes no sense, or its memory cannot be had
    */
   public InferExchange begin(InferMessage message) {
-    return InferExchange.begin(message, regions, device);
+    return InferExchange.begin(message, regions, origin);
   }
 
   /**

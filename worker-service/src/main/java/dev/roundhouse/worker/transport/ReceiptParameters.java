@@ -1,35 +1,19 @@
 package dev.roundhouse.worker.transport;
 
-import dev.roundhouse.engine.device.DeviceDescription;
 import dev.roundhouse.engine.request.Outcome;
 import dev.roundhouse.engine.request.Receipt;
 import dev.roundhouse.kserve.codec.ParameterValue;
-import java.net.InetAddress;
-import java.net.UnknownHostException;
 import java.util.Map;
 
 /** A receipt as parameters of an answer; {@code docs/receipt.md} has each of them. */
 final class ReceiptParameters {
   private static final String PREFIX = "roundhouse_receipt_";
-  private static final String WORKER = host() + "/" + ProcessHandle.current().pid();
 
   private ReceiptParameters() {}
 
-  private static String host() {
-    String named = System.getenv("HOSTNAME"); // in a pod, its name
-    if (named != null && !named.isEmpty()) {
-      return named;
-    }
-    try {
-      return InetAddress.getLocalHost().getHostName();
-    } catch (UnknownHostException e) {
-      return "unknown";
-    }
-  }
-
   /** Adds them, when there is a receipt. */
   static void put(
-      Map<String, ParameterValue> all, Outcome.Completed outcome, DeviceDescription device) {
+      Map<String, ParameterValue> all, Outcome.Completed outcome, ReceiptOrigin origin) {
     Receipt receipt = outcome.receipt();
     if (receipt == null) {
       return;
@@ -46,8 +30,8 @@ final class ReceiptParameters {
     number(all, "padding_positions", receipt.paddingPositions());
     all.put(PREFIX + "weights_came", new ParameterValue.Flag(receipt.weightsCame()));
     text(all, "version", outcome.modelVersion());
-    text(all, "worker", WORKER);
-    text(all, "device", device.platform() + ":" + device.ordinal() + " " + device.kind());
+    text(all, "worker", origin.worker());
+    text(all, "device", origin.device());
     number(all, "ahead_count", receipt.ahead().size());
     for (int i = 0; i < receipt.ahead().size(); i++) {
       ahead(all, "ahead_" + (i + 1) + "_", receipt.ahead().get(i));

@@ -24,6 +24,7 @@ import dev.roundhouse.worker.transport.ModelConfigs;
 import dev.roundhouse.worker.transport.ModelControl;
 import dev.roundhouse.worker.transport.ModelLookup;
 import dev.roundhouse.worker.transport.ModelStatisticsAnswers;
+import dev.roundhouse.worker.transport.ReceiptOrigin;
 import dev.roundhouse.worker.transport.ServerIdentity;
 import dev.roundhouse.worker.transport.Transport;
 import dev.roundhouse.worker.transport.grpc.InferCalls;
@@ -127,7 +128,7 @@ class TransportConfiguration {
 
   @Bean
   Inference inference(Engine engine, ClientRegions regions, Tracing tracing, Device device) {
-    return new Inference(engine, regions, tracing.tracer(), device.description());
+    return new Inference(engine, regions, tracing.tracer(), ReceiptOrigin.of(device.description()));
   }
 
   @Bean

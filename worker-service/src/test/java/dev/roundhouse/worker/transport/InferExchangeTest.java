@@ -4,7 +4,6 @@ import static dev.roundhouse.bundle.request.RequestOptions.NO_TIMEOUT;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.roundhouse.bundle.request.RequestOptions;
-import dev.roundhouse.engine.device.DeviceDescription;
 import dev.roundhouse.engine.request.AnswerSink;
 import dev.roundhouse.engine.testing.ReplySink;
 import dev.roundhouse.kserve.codec.InferMessage;
@@ -58,7 +57,7 @@ class InferExchangeTest {
   private static InferExchange exchange(Map<String, ParameterValue> parameters) {
     InferMessage message =
         new ReadMessage("m", "", "", parameters, List.of(), List.of(), MessageMemory.COLLECTED);
-    return InferExchange.begin(message, NO_REGIONS, DEVICE);
+    return InferExchange.begin(message, NO_REGIONS, ORIGIN);
   }
 
   private static long nanos(String text) {
@@ -69,8 +68,7 @@ class InferExchangeTest {
       new ClientRegions(
           new ClientRegions.Settings(false, List.of(), 1), MappedCopy::copy, CudaAccess.NO_GPU);
 
-  private static final DeviceDescription DEVICE =
-      new DeviceDescription("cpu", "a device", 0, true, true, Map.of());
+  private static final ReceiptOrigin ORIGIN = new ReceiptOrigin("here/1", "cpu:0 a device");
 
   private static final AnswerSink NOBODY = new ReplySink();
 }

@@ -24,6 +24,7 @@ import dev.roundhouse.worker.config.TraceProperties;
 import dev.roundhouse.worker.trace.Tracing;
 import dev.roundhouse.worker.transport.InferExchange;
 import dev.roundhouse.worker.transport.Inference;
+import dev.roundhouse.worker.transport.ReceiptOrigin;
 import dev.roundhouse.worker.transport.shm.ClientRegions;
 import dev.roundhouse.worker.transport.shm.CudaAccess;
 import io.grpc.Status;
@@ -240,7 +241,8 @@ class InferCallTest {
                 DataSize.ofGigabytes(1),
                 DataSize.ofKilobytes(64)),
             engine.engine());
-    return new Inference(engine.engine(), none, off.tracer(), engine.device().description())
+    return new Inference(
+            engine.engine(), none, off.tracer(), new ReceiptOrigin("here/1", "cpu:0 a device"))
         .begin(
             new ReadMessage(
                 model, "", "", Map.of(), List.of(), List.of(), MessageMemory.COLLECTED));

@@ -14,6 +14,6 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  *     `/actuator/models`, `/residency` and `/scheduler`; by `/metrics` also no longer than three
  *     quarters of what Prometheus says that it waits.
  */
-public record MetricsProperties(
+public record WorkersMetricsProperties(
     @DefaultValue("true") boolean workers,
     @DurationMin(millis = 100) @DurationMax(minutes = 1) @DefaultValue("5s") Duration timeout) {}
