@@ -16,6 +16,7 @@ import pytest
 
 FETCH_SECONDS = 600
 REASON = 300  # characters of what a program said that failed
+PROMETHEUS = Path("prometheus", "usr", "bin", "prometheus")  # in the cache, also for up --observe
 PERF_ANALYZER = "2.51.0"  # the last tritonclient whose wheel has the program
 
 
@@ -61,8 +62,12 @@ def perf_analyzer() -> LinkedProgram:
     return LinkedProgram(program, libraries)
 
 
+def has_prometheus() -> bool:
+    return bool(shutil.which("prometheus")) or (cache() / PROMETHEUS).exists()
+
+
 def prometheus() -> Path:
-    """The machine's, or Debian's or Ubuntu's out of its package, which is not installed."""
+    """Beside promtool. The machine's, or Debian's or Ubuntu's out of its package, which is not installed."""
     if found := shutil.which("prometheus"):
         return Path(found)
     need("dpkg-deb")
@@ -73,7 +78,7 @@ def prometheus() -> Path:
             (package,) = Path(packages).glob("*.deb")
             _run("dpkg-deb", "--extract", str(package), str(folder))
 
-    return _kept("prometheus", fetch, "usr/bin/prometheus") / "usr" / "bin" / "prometheus"
+    return _kept(PROMETHEUS.parts[0], fetch, "usr/bin/prometheus").parent / PROMETHEUS
 
 
 def need(program: str) -> str:

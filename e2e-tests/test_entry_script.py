@@ -52,6 +52,8 @@ def test_should_state_its_version_when_asked() -> None:
         (("--set", "drain"), "--set takes KEY=VALUE"),
         (("--port", "1"), "up does not know '--port'"),
         (("--axis", "s=1"), "--axis is for models that are converted, and"),
+        (("--observe-port", "9090"), "--observe-port is of --observe, which is not given"),
+        (("--observe", "--observe-port", "8000"), "port 8000 is given twice"),
     ],
 )
 def test_should_refuse_and_name_the_flag_when_an_option_is_wrong(arguments: tuple[str, ...], complaint: str) -> None:

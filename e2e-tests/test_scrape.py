@@ -6,20 +6,17 @@ import re
 import shutil
 import signal
 import subprocess
-import threading
 import urllib.parse
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-import tritonclient.grpc as triton
 import yaml
 
 import client_tools
-from calls import infer, simple_inputs
 from conftest import Report
+from load import CALLERS, callers
 from supervised_node import Node
 from worker_process import ROOT, SAMPLE_MODELS, free_ports, wait_until
 
@@ -37,7 +34,6 @@ scrape_configs:
     static_configs: [{{targets: ['127.0.0.1:{node}'], labels: {{namespace: serving, pod: node-0}}}}]
 """
 ANSWERED = 'roundhouse_worker_scrape_up{worker!=""}'  # the gateway has process="gateway"
-CALLERS = 4
 SOON = 60
 
 
@@ -95,26 +91,6 @@ def prometheus(node: Node, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     started = Prometheus(tmp_path_factory.mktemp("prometheus"), node.port)
     yield started
     started.close()
-
-
-@contextmanager
-def callers(address: str) -> Iterator[None]:
-    ended = threading.Event()
-
-    def call() -> None:
-        with triton.InferenceServerClient(address) as client:
-            while not ended.is_set():
-                infer(client, "simple", simple_inputs())
-
-    threads = [threading.Thread(target=call) for _ in range(CALLERS)]
-    for thread in threads:
-        thread.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        for thread in threads:
-            thread.join()
 
 
 def adapter_query(name: str) -> str:

@@ -45,7 +45,8 @@ TXT
               plug-ins and iptables
   --gateway   instead, runs those end-to-end tests that share a worker against a gateway before two
   --scrape    instead, runs a node of two workers and a Prometheus that scrapes it, and asks what the chart's autoscalers
-              ask. Takes two minutes; fetches Prometheus by apt-get where it is not installed
+              and the dashboards ask; tests rules and alerts. Takes four minutes; fetches Prometheus by apt-get where it
+              is not installed
   --faults    instead, cuts workers off from gateways for half a minute, takes their file descriptors and threads away
               and stops them at full load, and prints what became of the calls. Takes a quarter of an
               hour; as root, for networks and control groups of its own
@@ -287,7 +288,7 @@ demo_tests() {
 
 scrape_tests() {
     cd "$ROOT/e2e-tests" || exit
-    ROUNDHOUSE_E2E_SCRAPE=1 exec "$E2E_PYTHON" -m pytest -v -p no:cacheprovider test_scrape.py
+    ROUNDHOUSE_E2E_SCRAPE=1 exec "$E2E_PYTHON" -m pytest -v -p no:cacheprovider test_scrape.py test_observe.py
 }
 
 attack_tests() { # ROWS, all of them if empty

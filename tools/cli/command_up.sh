@@ -3,6 +3,8 @@
 
 # shellcheck source=tools/cli/exporter.sh
 source "$CLI/exporter.sh"
+# shellcheck source=tools/cli/observe.sh
+source "$CLI/observe.sh"
 
 usage_up() {
     cat <<'TXT'
@@ -20,6 +22,10 @@ foreground. Prints one line 'ready ...' when every model is ready. Ctrl-C or SIG
   --workers N          so many worker processes on this machine's processors, behind a gateway and kept running by a
                        supervisor (default 1: one worker, none of these)
   --node-port N        with several workers: the supervisor's actuator and metrics (default 8003)
+  --observe            starts a Prometheus too, which scrapes what is served every 5 s and evaluates our rules and alerts
+                       (docs/operations.md); it ends with the server, and what it recorded with it. The machine's, or
+                       out of the distribution's package
+  --observe-port N     its port, on 127.0.0.1 (default 9090)
   --set KEY=VALUE      any configuration key, whole: --set roundhouse.worker.shutdown.drain=10s; may be repeated. With
                        several workers it goes to the application that its prefix names: roundhouse.worker. (all of
                        them), roundhouse.gateway. or roundhouse.node.
@@ -33,14 +39,18 @@ TXT
 
 command_up() {
     local models=$ROOT/examples/models http=8000 grpc=8001 metrics=8002 node=8003 workers=1 settings=()
-    local steps=4 convert='' conversion=()
+    local steps=4 convert='' conversion=() observe='' observe_port=''
     while (($# > 0)); do
         case $1 in
             -h | --help)
                 usage_up
                 return
                 ;;
-            --models | --http-port | --grpc-port | --metrics-port | --workers | --node-port | --set)
+            --observe)
+                observe=yes
+                shift
+                ;;
+            --models | --http-port | --grpc-port | --metrics-port | --workers | --node-port | --observe-port | --set)
                 (($# >= 2)) || misuse "$1 needs a value" up
                 case $1 in
                     --models) models=$2 ;;
@@ -49,6 +59,7 @@ command_up() {
                     --metrics-port) metrics=$2 ;;
                     --workers) workers=$2 ;;
                     --node-port) node=$2 ;;
+                    --observe-port) observe_port=$2 ;;
                     --set)
                         [[ $2 == ?*=* ]] || misuse "--set takes KEY=VALUE, not '$2'" up
                         settings+=("--$2")
@@ -68,6 +79,9 @@ command_up() {
     check_port --grpc-port "$grpc" up
     check_port --metrics-port "$metrics" up
     check_port --node-port "$node" up
+    [[ -z $observe_port || -n $observe ]] || misuse "--observe-port is of --observe, which is not given" up
+    observe_port=${observe_port:-9090}
+    check_port --observe-port "$observe_port" up
     [[ $workers =~ ^[1-9][0-9]{0,2}$ ]] || misuse "--workers takes a number from 1 to 999, not '$workers'" up
     [[ -d $models ]] || fail "--models $models: no such folder"
     models=$(cd "$models" && pwd)
@@ -77,7 +91,14 @@ command_up() {
     elif ((${#conversion[@]} > 0)); then
         misuse "${conversion[0]} is for models that are converted, and $models has none" up
     fi
-    require_distinct_ports "$http" "$grpc" "$metrics"
+    if [[ -n $observe ]]; then
+        steps=$((steps + 1))
+        # Prometheus must know where to look before anything is there
+        ((metrics != 0)) || metrics=$(free_port)
+        ((node != 0)) || node=$(free_port)
+        require_free --observe-port "$observe_port"
+    fi
+    require_distinct_ports "$http" "$grpc" "$metrics" ${observe:+"$observe_port"}
     require_free --http-port "$http"
     require_free --grpc-port "$grpc"
     require_free --metrics-port "$metrics"
@@ -87,9 +108,11 @@ command_up() {
     fi
 
     begin_steps "$steps"
+    [[ -z $observe ]] || ensure_prometheus
     prepare worker-service
     up_convert
     worker_command "$models" "$http" "$grpc" "$metrics"
+    [[ -z $observe ]] || start_observer "$observe_port" "$metrics"
     exec "${WORKER[@]}" "${settings[@]}"
 }
 
@@ -104,7 +127,7 @@ up_convert() {
 # Several workers; of the variables of command_up.
 up_node() {
     local setting modules=(node-supervisor worker-service) own_gateway=yes own_worker=yes gateway=() worker_jar=()
-    require_distinct_ports "$http" "$grpc" "$metrics" "$node"
+    require_distinct_ports "$http" "$grpc" "$metrics" "$node" ${observe:+"$observe_port"}
     require_free --node-port "$node"
     for setting in "${settings[@]}"; do
         case $setting in
@@ -119,6 +142,7 @@ up_node() {
     [[ -z $own_gateway ]] || modules+=(gateway-service)
     node_memory "$workers"
     begin_steps "$steps"
+    [[ -z $observe ]] || ensure_prometheus
     ensure_jdk
     ensure_tools
     ensure_plugin
@@ -136,6 +160,7 @@ up_node() {
             "--roundhouse.node.worker.jvm-options=$(joined "${WORKER_OPTIONS[@]}" "${MEMORY_OPTIONS[@]}")")
     fi
     worker_environment
+    [[ -z $observe ]] || start_observer "$observe_port" "$node"
     exec "$JAVA_HOME/bin/java" "${NODE_OPTIONS[@]}" --enable-native-access=ALL-UNNAMED -jar "${JARS[0]}" \
         --roundhouse.node.devices.platform=cpu "--roundhouse.node.devices.cpu-workers=$workers" \
         "--roundhouse.node.ports.http=$http" "--roundhouse.node.ports.grpc=$grpc" \
@@ -157,5 +182,5 @@ require_distinct_ports() {
     local repeated
     # any number of them may be 0, and grep says 1 when nothing is left
     repeated=$(printf '%d\n' "$@" | { grep -vx 0 || true; } | sort | uniq -d)
-    [[ -z $repeated ]] || fail "port $repeated is given twice; --http-port, --grpc-port, --metrics-port and --node-port must differ"
+    [[ -z $repeated ]] || fail "port $repeated is given twice; --http-port, --grpc-port, --metrics-port, --node-port and --observe-port must differ"
 }
