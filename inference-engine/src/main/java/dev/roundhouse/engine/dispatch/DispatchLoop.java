@@ -200,7 +200,10 @@ public final class DispatchLoop {
         pipeline.armedModel(),
         pipeline.next().cycles().longestNanos(),
         weights.state(),
-        each);
+        each,
+        clock.nanoTime(),
+        parts.recent().latest(lanes),
+        parts.recentLoads().latest(lanes));
   }
 
   // --- the end

@@ -29,6 +29,7 @@ record DispatchParts(
     QueueDrops drops,
     WarmUp warmUp,
     RecentRuns recent,
+    RecentRuns recentLoads,
     Failures failures) {
 
   static DispatchParts of(DispatchContext context) {
@@ -50,6 +51,7 @@ record DispatchParts(
         new BatchFormer(drops, lanes, discipline.shedsByCost()),
         drops,
         new WarmUp(),
+        new RecentRuns(),
         new RecentRuns(),
         new Failures());
   }

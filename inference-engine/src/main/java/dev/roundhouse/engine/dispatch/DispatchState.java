@@ -15,6 +15,9 @@ import org.jspecify.annotations.Nullable;
  *     device did on the loop's own thread
  * @param weights what is on the device
  * @param models every model that may be sent requests
+ * @param atNanos when that was, on the engine's clock
+ * @param runs the latest ones, warm-up included
+ * @param loads of weights, the latest ones, failed ones included
  */
 public record DispatchState(
     String discipline,
@@ -22,7 +25,26 @@ public record DispatchState(
     @Nullable String armed,
     long longestCycleNanos,
     CacheState weights,
-    List<LaneState> models) {
+    List<LaneState> models,
+    long atNanos,
+    Latest runs,
+    Latest loads) {
+
+  /**
+   * The latest things of a kind that ended.
+   *
+   * @param ever how many have since the start
+   * @param spans as many of the latest as are kept, by when they ended, without those of models
+   *     that are gone
+   */
+  public record Latest(long ever, List<Span> spans) {}
+
+  /**
+   * Something that took time for a model.
+   *
+   * @param endedNanos on the engine's clock
+   */
+  public record Span(String model, long tookNanos, long endedNanos) {}
 
   /**
    * Weights on the device, in bytes.

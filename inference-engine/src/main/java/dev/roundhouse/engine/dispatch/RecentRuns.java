@@ -13,8 +13,9 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The latest runs on the device, for receipts: who ran while a request waited. Keeping them costs a
- * run three stores, whether or not somebody asks. Owned by the dispatch thread.
+ * The latest runs on the device, for receipts, who ran while a request waited, and for whoever
+ * looks on; or likewise the latest loads of weights. Keeping them costs a run three stores, whether
+ * or not somebody asks. Owned by the dispatch thread.
  */
 final class RecentRuns {
   static final int KEPT = 256;
@@ -45,6 +46,20 @@ final class RecentRuns {
         models[at] = GONE;
       }
     }
+  }
+
+  /** What is kept of models that are there. */
+  DispatchState.Latest latest(Lanes lanes) {
+    List<DispatchState.Span> spans = new ArrayList<>();
+    for (long run = Math.max(0, count - KEPT); run < count; run++) {
+      int at = (int) (run % KEPT);
+      ModelLane lane = models[at] == GONE ? null : lanes.in(models[at]);
+      if (lane != null) {
+        String name = lane.model().name();
+        spans.add(new DispatchState.Span(name, tookNanos[at], endedNanos[at]));
+      }
+    }
+    return new DispatchState.Latest(count, List.copyOf(spans));
   }
 
   /** Notes for the members of a batch that is to run who was ahead, and whether weights came. */

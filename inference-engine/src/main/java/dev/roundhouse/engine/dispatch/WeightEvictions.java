@@ -26,6 +26,7 @@ final class WeightEvictions {
   private final OperatorLoads asked;
   private final WarmUp warmUp;
   private final RecentRuns recent;
+  private final RecentRuns recentLoads;
   private final SharedParts shared;
   private final BatchSlots slots;
   private final Failures failures;
@@ -42,6 +43,7 @@ final class WeightEvictions {
     ledger = parts.ledger();
     warmUp = parts.warmUp();
     recent = parts.recent();
+    recentLoads = parts.recentLoads();
     shared = parts.shared();
     slots = parts.slots();
     failures = parts.failures();
@@ -109,6 +111,7 @@ final class WeightEvictions {
   CompletableFuture<Void> release(ModelLane of) {
     WeightCache.Left left = lanes.remove(of.modelIndex());
     recent.forget(of.modelIndex());
+    recentLoads.forget(of.modelIndex());
     of.close(shared);
     asked.failed(of, new IllegalStateException("the model was unloaded meanwhile"));
     if (left == null) {

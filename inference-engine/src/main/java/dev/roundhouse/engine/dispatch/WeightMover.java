@@ -51,6 +51,7 @@ final class WeightMover {
   private final QueueDrops drops;
   private final Failures failures;
   private final WarmUp warmUp;
+  private final RecentRuns recent;
   private final OperatorLoads asked = new OperatorLoads();
   private final WeightEvictions evictions;
   private final RoomForRuns room;
@@ -77,6 +78,7 @@ final class WeightMover {
     drops = parts.drops();
     failures = parts.failures();
     warmUp = parts.warmUp();
+    recent = parts.recentLoads();
     clock = parts.clock();
     evictions = new WeightEvictions(parts, uploads, asked);
     room = new RoomForRuns(evictions);
@@ -248,6 +250,7 @@ final class WeightMover {
     ModelLane loaded = lanes.get(load.modelIndex());
     Throwable failure = load.failure();
     ledger.add(loaded.counters(), Metric.WEIGHT_LOAD, load.nanos());
+    recent.add(load.modelIndex(), load.nanos(), load.endedNanos());
     if (failure == null) {
       ledger.add(loaded.counters(), Metric.WEIGHT_LOADS);
       lanes.loadEnded(loaded, of.expectedNanos, load.nanos(), load.endedNanos());
