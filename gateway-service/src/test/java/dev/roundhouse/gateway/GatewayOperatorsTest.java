@@ -105,6 +105,18 @@ class GatewayOperatorsTest {
   }
 
   @Test
+  void shouldPassOnTheEventsOfAWorkersPage() throws Exception {
+    String events = "event: begin\ndata: {}\n\nevent: moment\ndata: {\"at\":1}\n\n";
+    w0.operators.put("/ui/events", events);
+    assertThat(gateway.management("/ui/")).contains("<title>Roundhouse</title>");
+    assertThat(gateway.management("/ui/events"))
+        .isEqualTo("event: workers\ndata: [\"w0\",\"w1\"]\n\n");
+    assertThat(gateway.management("/ui/events?worker=w0")).isEqualTo(events);
+    assertThat(gateway.management("/ui/events?worker=w2"))
+        .isEqualTo("{\"error\":\"there is no worker 'w2'\"}");
+  }
+
+  @Test
   void shouldShowEachWorkersSchedulerAndResidency() throws Exception {
     for (String name : List.of("scheduler", "residency")) {
       w0.operators.put("/actuator/" + name, "{\"a\":{\"b\":null}}");

@@ -2,6 +2,8 @@ package dev.roundhouse.engine;
 
 import dev.roundhouse.engine.model.ModelStatus;
 import dev.roundhouse.engine.observe.ModelTotals;
+import dev.roundhouse.engine.observe.Waiting;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A name with what is counted of it, for those who read it often.
@@ -10,8 +12,14 @@ import dev.roundhouse.engine.observe.ModelTotals;
  * @param totals of all versions; they go on counting
  * @param deviceBytes of weights on the device, of the version that answers
  * @param place where those weights are
+ * @param waitsFor as {@link ModelReport#waitsFor}
  */
-public record CountedModel(ModelStatus status, ModelTotals totals, long deviceBytes, Place place) {
+public record CountedModel(
+    ModelStatus status,
+    ModelTotals totals,
+    long deviceBytes,
+    Place place,
+    @Nullable Waiting waitsFor) {
 
   /** Where weights are. */
   public enum Place {

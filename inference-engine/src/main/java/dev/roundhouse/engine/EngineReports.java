@@ -133,7 +133,8 @@ public final class EngineReports {
                 head.status(),
                 model.totals(),
                 serving == null ? 0 : serving.residentBytes(),
-                place(head.programs())));
+                place(head.programs()),
+                waitsFor(head)));
       }
     }
     return counted;

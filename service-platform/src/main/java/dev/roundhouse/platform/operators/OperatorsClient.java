@@ -16,11 +16,13 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 
 /** Asks the operators' ports of other processes. Thread-safe. */
 public final class OperatorsClient implements AutoCloseable {
@@ -94,6 +96,37 @@ public final class OperatorsClient implements AutoCloseable {
       // here and not from its future, so that the time is its own
       return new Answer<>(port, null, 0, text(e, port, limit), secondsSince(from));
     }
+  }
+
+  /**
+   * Opens an answer that goes on, which the caller closes.
+   *
+   * @param limit until it begins
+   * @throws IOException whose message says why there is none
+   */
+  InputStream open(OperatorsPort port, String path, Duration limit) throws IOException {
+    HttpRequest request = HttpRequest.newBuilder(uri(port.address(), path)).build();
+    CompletableFuture<HttpResponse<InputStream>> asked =
+        http.sendAsync(request, BodyHandlers.ofInputStream());
+    HttpResponse<InputStream> response;
+    try {
+      response = asked.get(limit.toNanos(), TimeUnit.NANOSECONDS);
+    } catch (ExecutionException e) {
+      Throwable cause = e.getCause();
+      throw new IOException(text(cause == null ? e : cause, port, limit), e);
+    } catch (TimeoutException e) {
+      asked.cancel(true);
+      throw new IOException("it has not answered within " + seconds(limit) + " s", e);
+    } catch (InterruptedException e) {
+      asked.cancel(true);
+      Thread.currentThread().interrupt();
+      throw new IOException("interrupted while it was asked", e);
+    }
+    if (response.statusCode() != OK) {
+      response.body().close();
+      throw new IOException("it answered " + response.statusCode());
+    }
+    return response.body();
   }
 
   /** By its address, because a URI takes no host name with an underscore. */

@@ -1,5 +1,6 @@
 package dev.roundhouse.platform.operators;
 
+import dev.roundhouse.platform.page.PageEnd;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 
@@ -10,6 +11,11 @@ public class WorkersEndpointsConfiguration {
   @Bean
   OperatorsClient operatorsClient() {
     return new OperatorsClient();
+  }
+
+  @Bean
+  PageEnd pageEnd() {
+    return new PageEnd();
   }
 
   @Bean

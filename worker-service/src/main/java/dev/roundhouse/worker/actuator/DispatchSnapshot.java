@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
  * @param lanes of {@code state}, by model
  * @param unknownBecause null when it answered
  */
-record DispatchSnapshot(
+public record DispatchSnapshot(
     @Nullable DispatchState state, Map<String, LaneState> lanes, @Nullable String unknownBecause) {
 
   /** How long a person waits: the thread answers between two executions. */
@@ -45,7 +45,8 @@ record DispatchSnapshot(
   }
 
   /** As {@link #await(CompletableFuture)}, for as long as is said. */
-  static DispatchSnapshot await(CompletableFuture<SchedulerReport> answer, Duration patience) {
+  public static DispatchSnapshot await(
+      CompletableFuture<SchedulerReport> answer, Duration patience) {
     try {
       DispatchState state = answer.get(patience.toNanos(), TimeUnit.NANOSECONDS).dispatch();
       Map<String, LaneState> lanes = new HashMap<>();
@@ -85,7 +86,7 @@ record DispatchSnapshot(
   }
 
   /** True when nothing of a model waits or runs: it takes no part in what others share. */
-  boolean idles(LaneState lane) {
+  public boolean idles(LaneState lane) {
     DispatchState known = Objects.requireNonNull(state);
     return lane.queued() == 0
         && !lane.model().equals(known.running())

@@ -16,11 +16,14 @@ import dev.roundhouse.engine.schedule.FairShare;
 import dev.roundhouse.engine.schedule.Fifo;
 import dev.roundhouse.engine.schedule.VirtualTime;
 import dev.roundhouse.engine.thread.PlatformThreads;
+import dev.roundhouse.engine.time.NanoClock;
 import dev.roundhouse.platform.config.ServerKeys;
 import dev.roundhouse.platform.lifecycle.FailStopExit;
 import dev.roundhouse.platform.lifecycle.LameDuck;
 import dev.roundhouse.platform.logging.Announcer;
 import dev.roundhouse.platform.metrics.Series;
+import dev.roundhouse.platform.page.PageEnd;
+import dev.roundhouse.platform.page.PageFeed;
 import dev.roundhouse.platform.rest.HttpFront;
 import dev.roundhouse.platform.rest.HttpServerSettings;
 import dev.roundhouse.worker.actuator.CompileMeters;
@@ -45,6 +48,8 @@ import dev.roundhouse.worker.lifecycle.LeftOut;
 import dev.roundhouse.worker.lifecycle.ModelJournal;
 import dev.roundhouse.worker.lifecycle.ProcessEnd;
 import dev.roundhouse.worker.lifecycle.Readiness;
+import dev.roundhouse.worker.page.Changes;
+import dev.roundhouse.worker.page.WorkerPage;
 import dev.roundhouse.worker.transport.Transport;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.util.HashMap;
@@ -171,8 +176,7 @@ class EngineConfiguration {
 
   @Bean
   ModelsEndpoint modelsEndpoint(Engine engine, Environment environment) {
-    Access access = environment.getProperty(ModelsEndpoint.ACCESS, Access.class, Access.READ_ONLY);
-    return new ModelsEndpoint(engine, access == Access.UNRESTRICTED);
+    return new ModelsEndpoint(engine, isWritable(environment, ModelsEndpoint.ACCESS));
   }
 
   @Bean
@@ -183,9 +187,26 @@ class EngineConfiguration {
   @Bean
   ResidencyEndpoint residencyEndpoint(
       Engine engine, WorkerProperties properties, Environment environment) {
-    Access access =
-        environment.getProperty(ResidencyEndpoint.ACCESS, Access.class, Access.READ_ONLY);
-    return new ResidencyEndpoint(engine, properties.residency(), access == Access.UNRESTRICTED);
+    return new ResidencyEndpoint(
+        engine, properties.residency(), isWritable(environment, ResidencyEndpoint.ACCESS));
+  }
+
+  private static boolean isWritable(Environment environment, String key) {
+    return environment.getProperty(key, Access.class, Access.READ_ONLY) == Access.UNRESTRICTED;
+  }
+
+  @Bean
+  PageFeed pageFeed(Engine engine, Environment environment) {
+    Changes changes =
+        new Changes(
+            isWritable(environment, ModelsEndpoint.ACCESS),
+            isWritable(environment, ResidencyEndpoint.ACCESS));
+    return new WorkerPage(engine, NanoClock.SYSTEM, changes);
+  }
+
+  @Bean
+  PageEnd pageEnd() {
+    return new PageEnd();
   }
 
   @Bean

@@ -1,0 +1,119 @@
+// @ts-check
+/** What only /actuator/models tells of the chosen model: its programs, and why requests were not taken. */
+import { count, percent, time } from "./format.js";
+
+/**
+ * @typedef {object} Program
+ * @property {number} variant
+ * @property {number} batchSize
+ * @property {number} meanMicros
+ * @property {number} highMicros
+ * @property {number} runs
+ * @property {number | null} meanFill
+ */
+
+/**
+ * @typedef {object} Details
+ * @property {Program[]} programs
+ * @property {{shed: Record<string, number>, refused: Record<string, number>}} requests
+ */
+
+const EVERY_MILLIS = 5000;
+
+/** @type {[string, (program: Program) => string][]} */
+const COLUMNS = [
+  ["Variant", (each) => String(each.variant)],
+  ["Rows", (each) => String(each.batchSize || 1)],
+  ["A run takes", (each) => (each.meanMicros ? time(each.meanMicros) : "")],
+  ["95 of 100 within", (each) => (each.highMicros ? time(each.highMicros) : "")],
+  ["Runs", (each) => count(each.runs)],
+  ["Filled", (each) => percent(each.meanFill)],
+];
+
+export class ModelFacts {
+  /** @type {string | null} */
+  #name = null;
+  /** @type {number | undefined} */
+  #again;
+
+  /** @param {HTMLElement} place @param {() => string | null} worker whose model it is, where there are several */
+  constructor(place, worker) {
+    this.place = place;
+    this.worker = worker;
+  }
+
+  /** @param {string | null} name */
+  show(name) {
+    if (name === this.#name) return;
+    this.#name = name;
+    this.place.replaceChildren();
+    clearTimeout(this.#again);
+    if (name !== null) void this.#ask(name);
+  }
+
+  /** Asks, and again a while after the answer, until another model is chosen. @param {string} name */
+  async #ask(name) {
+    const worker = this.worker();
+    const whose = worker === null ? "" : `?worker=${encodeURIComponent(worker)}`;
+    try {
+      if (!document.hidden) {
+        const answer = await fetch(`../actuator/models/${encodeURIComponent(name)}${whose}`);
+        const told = await answer.json();
+        if (name !== this.#name) return;
+        if (!answer.ok) throw new Error(told.error ?? `answered ${answer.status}`);
+        this.#draw(name, told.models ? told.models[0] : told);
+      }
+    } catch (error) {
+      if (name !== this.#name) return;
+      this.place.replaceChildren(text("p", `programs of '${name}': ${error instanceof Error ? error.message : error}`));
+    }
+    this.#again = window.setTimeout(() => void this.#ask(name), EVERY_MILLIS);
+  }
+
+  /** @param {string} name @param {Details | undefined} model */
+  #draw(name, model) {
+    if (!model) {
+      this.place.replaceChildren();
+      return;
+    }
+    const parts = [
+      ...unwanted("shed", model.requests.shed),
+      ...unwanted("refused", model.requests.refused),
+    ];
+    if (model.programs.length > 0) parts.push(table(name, model.programs));
+    this.place.replaceChildren(...parts);
+  }
+}
+
+/** @param {string} what @param {Record<string, number>} reasons @returns {HTMLElement[]} */
+function unwanted(what, reasons) {
+  const each = Object.entries(reasons).filter(([, requests]) => requests > 0);
+  return each.length === 0
+    ? []
+    : [text("p", `${what}: ${each.map(([reason, requests]) => `${count(requests)} ${reason}`).join(", ")}`)];
+}
+
+/** @param {string} name @param {Program[]} programs */
+function table(name, programs) {
+  const made = document.createElement("table");
+  made.append(text("caption", `Programs of ${name}`));
+  const head = made.createTHead().insertRow();
+  for (const [title] of COLUMNS) {
+    const cell = text("th", title);
+    cell.setAttribute("scope", "col");
+    head.append(cell);
+  }
+  const body = made.createTBody();
+  for (const program of programs) {
+    const row = body.insertRow();
+    for (const [, shown] of COLUMNS) row.append(text("td", shown(program)));
+  }
+  return made;
+}
+
+/** @param {string} kind @param {string} shown */
+function text(kind, shown) {
+  const made = document.createElement(kind);
+  made.textContent = shown;
+  return made;
+}
