@@ -61,6 +61,7 @@ final class FakeHttp implements AutoCloseable {
         return;
       }
       worker.calls.add(exchange.getRequestMethod() + " " + path);
+      worker.noteTrace(exchange.getRequestHeaders().getFirst("traceparent"));
       CountDownLatch until = worker.held;
       if (until != null && path.endsWith("/infer")) {
         FakeWorker.await(until);

@@ -36,6 +36,8 @@ final class FakeWorker implements AutoCloseable {
       Metadata.Key.of(SpentHeader.NAME, Metadata.ASCII_STRING_MARSHALLER);
   static final Metadata.Key<String> ABOUT =
       Metadata.Key.of("roundhouse-about", Metadata.ASCII_STRING_MARSHALLER);
+  static final Metadata.Key<String> TRACEPARENT =
+      Metadata.Key.of("traceparent", Metadata.ASCII_STRING_MARSHALLER);
   private static final long MOST_SECONDS = 120;
 
   final String name;
@@ -49,6 +51,11 @@ final class FakeWorker implements AutoCloseable {
 
   /** What each inference over gRPC was said to have spent; 0 where it was not said. */
   final List<Long> spent = new CopyOnWriteArrayList<>();
+
+  /**
+   * The context that each inference came in, over gRPC and HTTP; those without one are not here.
+   */
+  final List<String> traceparents = new CopyOnWriteArrayList<>();
 
   volatile boolean ready = true;
   volatile Status failure = Status.OK;
@@ -157,8 +164,15 @@ final class FakeWorker implements AutoCloseable {
       ServerCall<Q, R> call, Metadata headers, ServerCallHandler<Q, R> next) {
     if (call.getMethodDescriptor().getFullMethodName().endsWith("/ModelInfer")) {
       spent.add(SpentHeader.nanos(headers.get(SPENT)));
+      noteTrace(headers.get(TRACEPARENT));
     }
     return next.startCall(call, headers);
+  }
+
+  void noteTrace(@Nullable String traceparent) {
+    if (traceparent != null) {
+      traceparents.add(traceparent);
+    }
   }
 
   /** Starts anew, at the same ports, with other keys. */

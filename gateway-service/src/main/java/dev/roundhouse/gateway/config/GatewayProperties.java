@@ -1,5 +1,6 @@
 package dev.roundhouse.gateway.config;
 
+import dev.roundhouse.platform.config.TelemetryProperties;
 import dev.roundhouse.platform.config.WorkersMetricsProperties;
 import jakarta.validation.Valid;
 import java.util.Map;
@@ -20,6 +21,7 @@ import org.springframework.validation.annotation.Validated;
  * @param hedging When a call that is not answered soon is sent to a second worker as well.
  * @param server What the gateway allows its clients.
  * @param metrics How operators are answered for workers.
+ * @param telemetry Which requests have spans, and where those go ([tracing.md](tracing.md)).
  * @param control Who may steer it over gRPC.
  * @param shutdown How it stops.
  */
@@ -35,6 +37,7 @@ public record GatewayProperties(
     @Valid @DefaultValue HedgingProperties hedging,
     @Valid @DefaultValue ServerProperties server,
     @Valid @DefaultValue WorkersMetricsProperties metrics,
+    @Valid @DefaultValue TelemetryProperties telemetry,
     @Valid @DefaultValue ControlProperties control,
     @Valid @DefaultValue ShutdownProperties shutdown) {
   public static final String PREFIX = "roundhouse.gateway";

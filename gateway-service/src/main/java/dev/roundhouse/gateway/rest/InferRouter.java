@@ -5,6 +5,7 @@ import dev.roundhouse.gateway.fleet.Workers;
 import dev.roundhouse.gateway.route.ModelRoutes;
 import dev.roundhouse.gateway.route.RouteAttempt;
 import dev.roundhouse.platform.rest.InferPath;
+import dev.roundhouse.platform.telemetry.TraceContexts;
 import dev.roundhouse.transport.forward.CallRouter.Route;
 import dev.roundhouse.transport.forward.HttpRouter;
 import io.grpc.StatusException;
@@ -29,8 +30,12 @@ final class InferRouter implements HttpRouter {
 
   @Override
   public Route route(HttpHeaders headers, byte[] begin) throws StatusException {
-    return routes.route(
-        RestHead.read(path.name(), path.version(), begin, jsonLength(headers), encoding(headers)));
+    return traced(
+        routes,
+        headers,
+        routes.route(
+            RestHead.read(
+                path.name(), path.version(), begin, jsonLength(headers), encoding(headers))));
   }
 
   @Override
@@ -39,6 +44,14 @@ final class InferRouter implements HttpRouter {
             && RestHead.mayRunTwice(body, jsonLength(headers), encoding(headers))
         ? ((RouteAttempt) first).hedge()
         : null;
+  }
+
+  /** Tells a route of the caller's span. */
+  static Route traced(ModelRoutes routes, HttpHeaders headers, RouteAttempt route) {
+    if (routes.tracesCalls()) {
+      route.calledIn(headers.get(TraceContexts.TRACEPARENT), headers.get(TraceContexts.TRACESTATE));
+    }
+    return route;
   }
 
   private static @Nullable String encoding(HttpHeaders headers) {

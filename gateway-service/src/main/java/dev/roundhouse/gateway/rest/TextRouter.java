@@ -46,7 +46,8 @@ final class TextRouter implements HttpRouter {
                   .formatted(KEPT_BYTES, path.texts()))
           .asException();
     }
-    return routes.route(new RequestHead(model, "", "", head.rows()));
+    return InferRouter.traced(
+        routes, headers, routes.route(new RequestHead(model, "", "", head.rows())));
   }
 
   @Override

@@ -8,6 +8,7 @@ import dev.roundhouse.kserve.codec.CallerHeader;
 import dev.roundhouse.kserve.codec.SpentHeader;
 import dev.roundhouse.kserve.proto.GRPCInferenceServiceGrpc;
 import dev.roundhouse.kserve.status.WireException;
+import dev.roundhouse.platform.telemetry.SpanExport;
 import dev.roundhouse.transport.forward.CallRouter;
 import io.grpc.Status;
 import io.grpc.StatusException;
@@ -43,6 +44,8 @@ public final class ModelRoutes implements CallRouter {
           GRPCInferenceServiceGrpc.getModelConfigMethod().getFullMethodName());
 
   private final RouteContext context;
+  private final RouteContext descriptions;
+  private final boolean tracesCalls;
   private final Map<String, WorkLedger> ledgers = new ConcurrentHashMap<>();
   private final Map<String, ReplicaRouter> routers = new ConcurrentHashMap<>();
   private volatile RouteSettings settings;
@@ -54,15 +57,21 @@ public final class ModelRoutes implements CallRouter {
    * @param ejection of workers that cannot be reached
    * @param hedging of slow requests
    * @param listener told of every request's end
+   * @param spans of requests
    */
   public ModelRoutes(
       RouteSettings settings,
       Runnable refresh,
       Ejection ejection,
       Hedging hedging,
-      RouteListener listener) {
+      RouteListener listener,
+      SpanExport spans) {
     this.settings = settings;
-    context = new RouteContext(refresh, ejection, hedging, listener, this::ledger);
+    tracesCalls = spans.contexts() != null;
+    context =
+        new RouteContext(
+            refresh, ejection, hedging, listener, this::ledger, tracesCalls ? spans : null);
+    descriptions = context.withoutSpans();
   }
 
   /** Changes how requests are distributed, from the next one on. */
@@ -135,6 +144,11 @@ public final class ModelRoutes implements CallRouter {
   }
 
   @Override
+  public boolean tracesCalls() {
+    return tracesCalls;
+  }
+
+  @Override
   public @Nullable Route route(String method, ByteBuffer begin, boolean more)
       throws StatusException {
     RequestHead head = RequestHead.read(begin, more);
@@ -189,7 +203,7 @@ public final class ModelRoutes implements CallRouter {
     List<WorkerView> serving = context.ejection().without(now.serving(model));
     List<WorkerView> asked = serving.isEmpty() ? List.of(whoCanRefuse(now, model)) : serving;
     Reservation place = context.reserve(asked.getFirst().name(), 0);
-    return new RouteAttempt(context, model, 0, asked, null, 0, false, Route.NEVER, place);
+    return new RouteAttempt(descriptions, model, 0, asked, null, 0, false, Route.NEVER, place);
   }
 
   /** For a model that no one serves, a worker that has it, or any, can best say what is wrong. */

@@ -1,10 +1,14 @@
 package dev.roundhouse.gateway.route;
 
 import dev.roundhouse.gateway.fleet.WorkerView;
+import dev.roundhouse.gateway.route.RequestTrace.Why;
+import dev.roundhouse.platform.telemetry.SpanExport;
+import dev.roundhouse.platform.telemetry.TraceContexts;
 import dev.roundhouse.transport.forward.CallRouter.Route;
 import dev.roundhouse.transport.forward.LostCall;
 import dev.roundhouse.transport.forward.Refusal;
 import io.grpc.Status;
+import io.opentelemetry.api.trace.SpanContext;
 import java.io.InputStream;
 import java.net.ConnectException;
 import java.net.SocketAddress;
@@ -12,9 +16,12 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** A request at one worker. Not thread-safe, as all attempts of a request. */
 public final class RouteAttempt implements Route {
+  private static final Logger log = LoggerFactory.getLogger(RouteAttempt.class);
   private static final long NOT_ANSWERING = -1;
 
   /** Workers that may have begun with one request. */
@@ -30,7 +37,13 @@ public final class RouteAttempt implements Route {
   private final long hedgeAfterNanos;
   private final Reservation reservation;
   private final long began = System.nanoTime();
-  private final boolean isHedge;
+  private final Why why;
+
+  /** The request's spans; null when it is not sampled. */
+  private @Nullable RequestTrace trace;
+
+  private @Nullable SpanContext span; // this worker's
+  private @Nullable String traceparent;
   private @Nullable Asked asked;
   private long answeringNanos = NOT_ANSWERING;
 
@@ -57,11 +70,11 @@ public final class RouteAttempt implements Route {
     this.bound = bound;
     this.hedgeAfterNanos = hedgeAfterNanos;
     this.reservation = reservation;
-    isHedge = false;
+    why = Why.FIRST;
   }
 
   /** A further route of a request already sent to another worker. */
-  private RouteAttempt(RouteAttempt before, Asked asked, boolean isHedge, Reservation reservation) {
+  private RouteAttempt(RouteAttempt before, Asked asked, Why why, Reservation reservation) {
     context = before.context;
     model = before.model;
     items = before.items;
@@ -71,8 +84,59 @@ public final class RouteAttempt implements Route {
     bound = false;
     hedgeAfterNanos = NEVER;
     this.asked = asked;
-    this.isHedge = isHedge;
+    this.why = why;
     this.reservation = reservation;
+    trace = before.trace;
+    traceparent = before.traceparent;
+    if (trace != null) {
+      spanBy(trace);
+    }
+  }
+
+  private void spanBy(RequestTrace of) {
+    SpanContext own = of.worker();
+    span = own;
+    traceparent = TraceContexts.traceparent(own);
+  }
+
+  /** Also for requests over HTTP, whose router reads the headers itself. */
+  @Override
+  public void calledIn(@Nullable String parent, @Nullable String state) {
+    SpanExport spans = context.spans();
+    TraceContexts contexts = spans == null ? null : spans.contexts();
+    if (spans == null || contexts == null) {
+      return;
+    }
+    try {
+      begin(spans, contexts, contexts.caller(parent, state));
+    } catch (Throwable e) { // an Error too: nobody would end what is reserved
+      trace = null;
+      log.warn("a request has no spans", e);
+    }
+  }
+
+  private void begin(SpanExport spans, TraceContexts contexts, SpanContext caller) {
+    SpanContext own = contexts.request(caller);
+    if (own != null) {
+      RequestTrace begun = new RequestTrace(spans, contexts, caller, own, model, began);
+      trace = begun;
+      spanBy(begun);
+    } else if (!caller.isValid()) {
+      traceparent = contexts.unsampled(); // or the worker would draw again
+    }
+  }
+
+  @Override
+  public @Nullable String traceparent() {
+    return traceparent;
+  }
+
+  private void endSpan(Status status) {
+    RequestTrace of = trace;
+    SpanContext own = span;
+    if (of != null && own != null) {
+      of.ended(own, reservation.worker(), why, status, began);
+    }
   }
 
   /** The worker's name. */
@@ -152,8 +216,9 @@ public final class RouteAttempt implements Route {
       return null;
     }
     reservation.close();
+    endSpan(status);
     context.listener().ended(model, reservation.worker(), status, System.nanoTime() - began, true);
-    return new RouteAttempt(this, asked(), false, next);
+    return new RouteAttempt(this, asked(), Why.FOLLOW, next);
   }
 
   @Override
@@ -177,7 +242,7 @@ public final class RouteAttempt implements Route {
       return null;
     }
     context.hedging().started();
-    RouteAttempt attempt = new RouteAttempt(this, asked(), true, second);
+    RouteAttempt attempt = new RouteAttempt(this, asked(), Why.HEDGE, second);
     attempt.asked();
     return attempt;
   }
@@ -193,6 +258,7 @@ public final class RouteAttempt implements Route {
       noteFailure(status);
     }
     reservation.close();
+    endSpan(status);
   }
 
   @Override
@@ -201,11 +267,16 @@ public final class RouteAttempt implements Route {
     reservation.close();
     if (status.isOk() && answeringNanos != NOT_ANSWERING) {
       context.hedging().answered(model, answeringNanos);
-      if (isHedge) {
+      if (why == Why.HEDGE) {
         context.hedging().won();
       }
     }
     context.listener().ended(model, reservation.worker(), status, System.nanoTime() - began, false);
+    endSpan(status);
+    RequestTrace of = trace;
+    if (of != null) {
+      of.over(status);
+    }
   }
 
   /** The workers that one request was sent to. Not thread-safe, like the request's routes. */

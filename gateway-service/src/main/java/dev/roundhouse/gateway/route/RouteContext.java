@@ -1,6 +1,8 @@
 package dev.roundhouse.gateway.route;
 
+import dev.roundhouse.platform.telemetry.SpanExport;
 import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What all attempts share.
@@ -10,13 +12,20 @@ import java.util.function.Function;
  * @param hedging of slow requests
  * @param listener told of every request's end
  * @param ledgers each worker's outstanding work
+ * @param spans of requests; null when none has any
  */
 record RouteContext(
     Runnable refresh,
     Ejection ejection,
     Hedging hedging,
     RouteListener listener,
-    Function<String, WorkLedger> ledgers) {
+    Function<String, WorkLedger> ledgers,
+    @Nullable SpanExport spans) {
+
+  /** The same for what is no inference. */
+  RouteContext withoutSpans() {
+    return new RouteContext(refresh, ejection, hedging, listener, ledgers, null);
+  }
 
   /** Adds work to a worker that is chosen without a router. */
   Reservation reserve(String worker, long work) {

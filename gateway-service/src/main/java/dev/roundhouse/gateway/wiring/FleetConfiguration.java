@@ -23,11 +23,13 @@ import dev.roundhouse.gateway.route.ModelRoutes;
 import dev.roundhouse.gateway.schedule.Placer;
 import dev.roundhouse.gateway.schedule.Policy;
 import dev.roundhouse.gateway.schedule.SchedulingControl;
+import dev.roundhouse.platform.actuator.SpanMeters;
 import dev.roundhouse.platform.config.StartRefusedException;
 import dev.roundhouse.platform.grpc.PortLoad;
 import dev.roundhouse.platform.lifecycle.LameDuck;
 import dev.roundhouse.platform.rest.HttpFront;
 import dev.roundhouse.platform.rest.HttpServerSettings;
+import dev.roundhouse.platform.telemetry.SpanExport;
 import dev.roundhouse.transport.forward.ForwardingBudget;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.security.GeneralSecurityException;
@@ -39,6 +41,7 @@ import org.slf4j.LoggerFactory;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.context.event.ApplicationReadyEvent;
+import org.springframework.boot.info.BuildProperties;
 import org.springframework.boot.ssl.NoSuchSslBundleException;
 import org.springframework.boot.ssl.SslBundles;
 import org.springframework.boot.ssl.SslManagerBundle;
@@ -159,14 +162,31 @@ class FleetConfiguration {
       Refresh refresh,
       Ejection ejection,
       Hedging hedging,
-      GatewayMeters meters) {
+      GatewayMeters meters,
+      SpanExport spans) {
     var scheduling = properties.scheduling();
     return new ModelRoutes(
         Placer.settings(scheduling.mode(), Policies.of(scheduling), Policies.models(scheduling)),
         refresh,
         ejection,
         hedging,
-        meters);
+        meters,
+        spans);
+  }
+
+  @Bean
+  SpanExport spanExport(GatewayProperties properties, ObjectProvider<BuildProperties> build) {
+    String version = build.stream().map(BuildProperties::getVersion).findFirst().orElse("unknown");
+    return SpanExport.of(
+        properties.telemetry(),
+        GatewayProperties.PREFIX + ".telemetry",
+        "roundhouse-gateway",
+        version);
+  }
+
+  @Bean
+  SpanMeters spanMeters(SpanExport spans) {
+    return new SpanMeters(spans);
   }
 
   @Bean

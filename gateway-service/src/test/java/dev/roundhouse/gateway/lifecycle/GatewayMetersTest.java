@@ -19,6 +19,7 @@ import dev.roundhouse.gateway.schedule.CompactionMode;
 import dev.roundhouse.gateway.schedule.Placer;
 import dev.roundhouse.gateway.schedule.Policy;
 import dev.roundhouse.platform.grpc.PortLoad;
+import dev.roundhouse.platform.telemetry.SpanExport;
 import dev.roundhouse.transport.forward.ForwardingBudget;
 import io.grpc.Status;
 import io.micrometer.core.instrument.Gauge;
@@ -74,7 +75,8 @@ class GatewayMetersTest {
           () -> {},
           ejection,
           Hedging.OFF,
-          RouteListener.NONE);
+          RouteListener.NONE,
+          SpanExport.OFF);
   private final Placer placer =
       new Placer(
           routes,

@@ -8,6 +8,7 @@ import dev.roundhouse.gateway.fleet.ModelCost;
 import dev.roundhouse.gateway.fleet.ModelView;
 import dev.roundhouse.gateway.fleet.WorkerView;
 import dev.roundhouse.gateway.placement.Placement;
+import dev.roundhouse.platform.telemetry.SpanExport;
 import dev.roundhouse.transport.forward.CallRouter.Route;
 import io.grpc.Status;
 import io.grpc.StatusException;
@@ -102,7 +103,8 @@ class ModelRoutesTest {
             refreshes::incrementAndGet,
             ejection,
             hedging,
-            RouteListener.NONE);
+            RouteListener.NONE,
+            SpanExport.OFF);
     routes.seen(fleet);
     long expected =
         switch (basis) {
@@ -342,7 +344,8 @@ class ModelRoutesTest {
             refreshes::incrementAndGet,
             ejection,
             hedging,
-            RouteListener.NONE);
+            RouteListener.NONE,
+            SpanExport.OFF);
     routes.seen(fleet);
     return routes;
   }

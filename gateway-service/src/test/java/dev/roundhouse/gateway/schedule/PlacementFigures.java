@@ -18,6 +18,7 @@ import dev.roundhouse.gateway.route.ModelRoutes;
 import dev.roundhouse.gateway.route.RouteListener;
 import dev.roundhouse.kserve.control.proto.ModelControlStatusResponse;
 import dev.roundhouse.kserve.control.proto.ModelStatus;
+import dev.roundhouse.platform.telemetry.SpanExport;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
@@ -98,7 +99,8 @@ public final class PlacementFigures {
             () -> {},
             new Ejection(0, 1, System::nanoTime),
             Hedging.OFF,
-            RouteListener.NONE);
+            RouteListener.NONE,
+            SpanExport.OFF);
     placer =
         new Placer(
             routes,

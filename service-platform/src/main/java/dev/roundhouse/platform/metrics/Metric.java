@@ -440,6 +440,19 @@ public enum Metric {
       "Traces that were lost: too many at once, or no file could take them",
       "`TraceWriter`"),
 
+  SPANS_EXPORTED(
+      of(WORKER, GATEWAY),
+      COUNTER,
+      "roundhouse_otlp_requests_exported_total",
+      "Requests whose spans an OpenTelemetry collector has taken ([tracing.md](tracing.md))",
+      "`SpanSender`"),
+  SPANS_DROPPED(
+      of(WORKER, GATEWAY),
+      COUNTER,
+      "roundhouse_otlp_requests_dropped_total",
+      "Requests whose spans were lost: too many at once, or no collector took them",
+      "`SpanSender`"),
+
   // --- a worker's ports
 
   GRPC_CONNECTIONS_OPEN(

@@ -96,6 +96,14 @@ public final class Series {
    * @param labels with the names of the metric's
    */
   public void add(Metric metric, Labels labels, Buckets buckets) {
+    add(metric, labels, buckets, Exemplars.EMPTY);
+  }
+
+  /**
+   * Shows a histogram with requests that are among what it counts, which OpenMetrics' format and
+   * Prometheus' protobuf have.
+   */
+  public void add(Metric metric, Labels labels, Buckets buckets, Exemplars exemplars) {
     checkLabels(metric, labels);
     if (metric.kind() != Kind.HISTOGRAM) {
       throw new IllegalArgumentException(metric + " is a number, not a histogram");
@@ -113,7 +121,7 @@ public final class Series {
                 NativeHistogramBuckets.EMPTY,
                 buckets.sum(),
                 labels,
-                Exemplars.EMPTY,
+                exemplars,
                 0));
   }
 

@@ -62,12 +62,28 @@ public interface CallRouter {
     return "";
   }
 
+  /** Whether routes are told of the spans that callers have for their calls. */
+  default boolean tracesCalls() {
+    return false;
+  }
+
   /** A call's route to a server. On the call's event loop. */
   interface Route {
     /** For a call without a second server. */
     long NEVER = Long.MAX_VALUE;
 
     SocketAddress address();
+
+    /**
+     * What the caller says of its trace, in the headers of W3C's trace context. Told to the first
+     * route of a call, before its server is asked, by those who {@link CallRouter#tracesCalls}.
+     */
+    default void calledIn(@Nullable String traceparent, @Nullable String tracestate) {}
+
+    /** The {@code traceparent} for this server; null for the caller's own, if it has one. */
+    default @Nullable String traceparent() {
+      return null;
+    }
 
     /**
      * The server could not answer, and nothing of an answer has been passed on.

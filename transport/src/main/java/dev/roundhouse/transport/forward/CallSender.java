@@ -38,6 +38,8 @@ final class CallSender implements Attempts.Sender<CallAttempt> {
   private static final Logger log = LoggerFactory.getLogger(CallSender.class);
   private static final int PREFIX_BYTES = 5;
   private static final AsciiString TIMEOUT = AsciiString.cached("grpc-timeout");
+  private static final AsciiString TRACEPARENT = AsciiString.cached("traceparent");
+  private static final AsciiString TRACESTATE = AsciiString.cached("tracestate");
   private static final String ENCODING = "grpc-encoding";
   private static final String LEFT_TEXT =
       "the client has cancelled, or not waited for, %d calls that have not ended at their server, which is the limit of a connection; give calls more time, or send fewer"
@@ -124,6 +126,9 @@ final class CallSender implements Attempts.Sender<CallAttempt> {
         found = router.route(method, shown, more);
       }
       if (found != null) {
+        if (router.tracesCalls()) {
+          found.calledIn(field(TRACEPARENT), field(TRACESTATE));
+        }
         attempts.begin(found);
       } else if (!more) {
         call.end(
@@ -136,6 +141,11 @@ final class CallSender implements Attempts.Sender<CallAttempt> {
     } catch (Throwable e) {
       failed(e);
     }
+  }
+
+  private @Nullable String field(AsciiString name) {
+    CharSequence value = request.get(name);
+    return value == null ? null : value.toString();
   }
 
   private ByteBuffer shown(ByteBuf message, int most) throws StatusException {
@@ -168,13 +178,15 @@ final class CallSender implements Attempts.Sender<CallAttempt> {
     UpstreamConnection to =
         servers.connection(loop(), attempt.route().address(), client.windowBytes());
     if (to.takesCallsOf(client.memory())) {
-      attempt.open(to, client.memory(), headers(to, call.leftNanos()), kept, call.isWhole());
+      Http2Headers headers = headers(to, call.leftNanos(), attempt.route().traceparent());
+      attempt.open(to, client.memory(), headers, kept, call.isWhole());
     } else {
       onLost(attempt, LEFT_TOO_MANY);
     }
   }
 
-  private Http2Headers headers(UpstreamConnection to, long leftNanos) {
+  private Http2Headers headers(
+      UpstreamConnection to, long leftNanos, @Nullable String traceparent) {
     Http2Headers headers = new DefaultHttp2Headers(false, request.size() + 2);
     headers
         .method(request.method())
@@ -198,6 +210,9 @@ final class CallSender implements Attempts.Sender<CallAttempt> {
       if (nanos > 0) {
         headers.set(spent, Long.toString(nanos));
       }
+    }
+    if (traceparent != null) {
+      headers.set(TRACEPARENT, traceparent);
     }
     if (leftNanos != Long.MAX_VALUE) {
       headers.set(TIMEOUT, GrpcTimeout.text(leftNanos));

@@ -88,17 +88,21 @@ final class HttpSender implements Attempts.Sender<HttpAttempt> {
     }
     attempt.begin(
         connections.take(client.loop(), server, attempt.isAgain()),
-        head(server, attempts.spentNanos()));
+        head(server, attempts.spentNanos(), attempt.route().traceparent()));
     request.pace();
   }
 
-  private HttpRequest head(InetSocketAddress server, long spentNanos) {
+  private HttpRequest head(
+      InetSocketAddress server, long spentNanos, @Nullable String traceparent) {
     HttpRequest asked = client.head();
     HttpHeaders headers = HttpHeads.passedOn(asked.headers(), settings.headers());
     headers.set(HttpHeaderNames.HOST, HttpHeads.host(server));
     headers.setInt(settings.headers().caller(), client.memory().peerNumber());
     if (spentNanos > 0) {
       headers.set(settings.headers().spent(), Long.toString(spentNanos));
+    }
+    if (traceparent != null) {
+      headers.set("traceparent", traceparent);
     }
     KeptBody kept = request.kept();
     long length = kept.isWhole() ? kept.length() : client.length();

@@ -8,6 +8,7 @@ import dev.roundhouse.platform.metrics.Metric;
 import dev.roundhouse.platform.metrics.Series;
 import dev.roundhouse.worker.config.MetricsProperties;
 import dev.roundhouse.worker.config.MetricsProperties.PerModel;
+import dev.roundhouse.worker.trace.LatestTraces;
 import io.prometheus.metrics.model.snapshots.Labels;
 import java.util.List;
 import java.util.Locale;
@@ -24,14 +25,19 @@ public final class EngineSeries implements Consumer<Series> {
   private final Engine engine;
   private final MetricsProperties properties;
   private final ModelSeries models;
+  private final LatestTraces latest;
   private final DispatchSeries dispatch;
   private final TritonSeries triton = new TritonSeries();
   private final UpstreamSeries upstream;
 
-  public EngineSeries(Engine engine, MetricsProperties properties) {
+  /**
+   * @param latest that histograms point at
+   */
+  public EngineSeries(Engine engine, MetricsProperties properties, LatestTraces latest) {
+    this.latest = latest;
     this.engine = engine;
     this.properties = properties;
-    models = new ModelSeries(engine, properties.perModel());
+    models = new ModelSeries(engine, properties.perModel(), latest);
     dispatch = new DispatchSeries(engine);
     upstream = new UpstreamSeries(engine);
   }
@@ -44,6 +50,7 @@ public final class EngineSeries implements Consumer<Series> {
     List<CountedModel> all = engine.reports().counted();
     List<CountedModel> shown = all.stream().filter(models::isShown).toList();
     Set<String> names = shown.stream().map(CountedModel::name).collect(Collectors.toSet());
+    latest.retain(names);
     models.add(all, shown, series);
     addDevice(series);
     addHostWeights(engine.reports().hostWeights(), series);

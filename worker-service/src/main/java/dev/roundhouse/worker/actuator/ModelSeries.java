@@ -14,6 +14,9 @@ import dev.roundhouse.engine.observe.ModelTotals;
 import dev.roundhouse.platform.metrics.Metric;
 import dev.roundhouse.platform.metrics.Series;
 import dev.roundhouse.worker.config.MetricsProperties.PerModel;
+import dev.roundhouse.worker.trace.LatestTraces;
+import io.prometheus.metrics.model.snapshots.Exemplar;
+import io.prometheus.metrics.model.snapshots.Exemplars;
 import io.prometheus.metrics.model.snapshots.Labels;
 import java.util.List;
 import java.util.Locale;
@@ -29,10 +32,15 @@ final class ModelSeries {
 
   private final Engine engine;
   private final PerModel perModel;
+  private final LatestTraces latest;
 
-  ModelSeries(Engine engine, PerModel perModel) {
+  /**
+   * @param latest that the times of requests point at
+   */
+  ModelSeries(Engine engine, PerModel perModel, LatestTraces latest) {
     this.engine = engine;
     this.perModel = perModel;
+    this.latest = latest;
   }
 
   /**
@@ -70,7 +78,7 @@ final class ModelSeries {
       to.add(Metric.MODEL_PLACE, Series.labels("model", model.name(), "place", place), 1);
     }
     addCounts(labels, totals::get, to);
-    addTimes(labels, totals.answered(), totals.ran(), to);
+    addTimes(labels, totals.answered(), totals.ran(), latest(model.name()), to);
   }
 
   private void addSum(List<CountedModel> models, Series to) {
@@ -91,7 +99,7 @@ final class ModelSeries {
     to.add(Metric.QUEUE_OLDEST_WAIT, labels, oldest);
     to.add(Metric.MODEL_DEVICE, labels, deviceBytes);
     addCounts(labels, counted -> sum(models, counted), to);
-    addTimes(labels, answered, ran, to);
+    addTimes(labels, answered, ran, Exemplars.EMPTY, to);
   }
 
   /** Unloaded models included: a sum that fell would look like a restart. */
@@ -111,15 +119,28 @@ final class ModelSeries {
   }
 
   private static void addTimes(
-      Labels labels, InferenceReading answered, InferenceReading ran, Series to) {
+      Labels labels, InferenceReading answered, InferenceReading ran, Exemplars latest, Series to) {
     if (answered.requests() > 0) {
-      to.add(Metric.REQUEST_TIME, labels, Spread.ofAnswers(answered));
+      to.add(Metric.REQUEST_TIME, labels, Spread.ofAnswers(answered), latest);
     }
     if (ran.requests() > 0) {
       to.add(Metric.REQUEST_WAIT, labels, Spread.ofWaits(ran));
       to.add(Metric.RUN_TIME, labels, Spread.ofRuns(ran));
       to.add(Metric.RUN_ROWS, labels, Spread.ofRows(ran));
     }
+  }
+
+  private Exemplars latest(String model) {
+    LatestTraces.Told told = latest.of(model);
+    return told == null
+        ? Exemplars.EMPTY
+        : Exemplars.of(
+            Exemplar.builder()
+                .value(told.seconds())
+                .traceId(told.traceId())
+                .spanId(told.spanId())
+                .timestampMillis(told.epochMillis())
+                .build());
   }
 
   private double oldestWaitSeconds(ModelTotals totals) {

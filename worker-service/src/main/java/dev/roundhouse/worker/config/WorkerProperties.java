@@ -1,5 +1,6 @@
 package dev.roundhouse.worker.config;
 
+import dev.roundhouse.platform.config.TelemetryProperties;
 import jakarta.validation.Valid;
 import java.util.Map;
 import org.springframework.boot.context.properties.ConfigurationProperties;
@@ -24,6 +25,7 @@ import org.springframework.validation.annotation.Validated;
  * @param shutdown How it stops.
  * @param watchdog When it gives itself up.
  * @param trace Which requests are traced.
+ * @param telemetry Which requests have spans, and where those go ([tracing.md](tracing.md)).
  * @param metrics What a scrape has.
  * @param models What the operator wants of single models, by model name; wins over the manifest.
  *     Metas and ensembles take `version-policy` alone, and are not loaded with any of the others:
@@ -46,6 +48,7 @@ public record WorkerProperties(
     @Valid @DefaultValue ShutdownProperties shutdown,
     @Valid @DefaultValue WatchdogProperties watchdog,
     @Valid @DefaultValue TraceProperties trace,
+    @Valid @DefaultValue TelemetryProperties telemetry,
     @Valid @DefaultValue MetricsProperties metrics,
     @DefaultValue Map<String, @Valid ModelProperties> models) {
   public static final String PREFIX = "roundhouse.worker";

@@ -56,7 +56,7 @@ final class Moments {
   private Moment look() {
     CompletableFuture<SchedulerReport> question = asked;
     if (question == null) {
-      question = engine.reports().scheduler();
+      question = engine.reports().schedulerWithReasons();
     }
     DispatchSnapshot dispatch = DispatchSnapshot.await(question, PATIENCE);
     asked = question.isDone() ? null : question;

@@ -168,7 +168,7 @@ public final class TraceSettings {
         if (!values.isEmpty() && !values.equals(List.of(TRITON))) {
           throw new WireException(
               WireStatus.UNIMPLEMENTED,
-              "trace_mode %s is not supported; traces are written in mode '%s' only"
+              "trace_mode %s is not supported; TraceSetting writes mode '%s' only, and spans for OpenTelemetry are the operator's to set: roundhouse.worker.telemetry"
                   .formatted(values, TRITON));
         }
         yield before;

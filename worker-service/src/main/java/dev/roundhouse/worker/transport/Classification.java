@@ -8,6 +8,7 @@ import dev.roundhouse.bundle.tensor.Shape;
 import dev.roundhouse.engine.request.Answer;
 import dev.roundhouse.engine.request.AnswerForm;
 import dev.roundhouse.engine.request.AnswerSink;
+import dev.roundhouse.engine.request.CallReport;
 import dev.roundhouse.engine.request.Outcome;
 import dev.roundhouse.engine.request.OutputTensor;
 import dev.roundhouse.engine.request.Status;
@@ -146,6 +147,11 @@ final class Classification implements AnswerForm {
     public String onManyParts() {
       return "'classification' is not served for models with decoupled transaction policy; request the outputs %s without"
           .formatted(wanted.keySet());
+    }
+
+    @Override
+    public void onCall(CallReport call) {
+      sink.onCall(call);
     }
 
     @Override

@@ -2,6 +2,7 @@ package dev.roundhouse.worker.transport;
 
 import dev.roundhouse.engine.request.Answer;
 import dev.roundhouse.engine.request.AnswerSink;
+import dev.roundhouse.engine.request.CallReport;
 import dev.roundhouse.engine.request.Outcome;
 import dev.roundhouse.kserve.status.WireException;
 import dev.roundhouse.kserve.status.WireStatus;
@@ -32,6 +33,11 @@ final class DeviceWrites implements AnswerSink {
   @Override
   public @Nullable String onManyParts() {
     return sink.onManyParts(); // which refuses outputs in memory that clients share
+  }
+
+  @Override
+  public void onCall(CallReport call) {
+    sink.onCall(call);
   }
 
   @Override

@@ -23,6 +23,7 @@ import dev.roundhouse.kserve.status.WireException;
 import dev.roundhouse.kserve.status.WireStatus;
 import dev.roundhouse.worker.transport.shm.ClientRegions;
 import dev.roundhouse.worker.transport.shm.Lease;
+import io.opentelemetry.api.trace.SpanContext;
 import java.lang.foreign.MemorySegment;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
@@ -67,6 +68,7 @@ public final class InferExchange implements AutoCloseable {
   private final AtomicBoolean closed = new AtomicBoolean();
 
   private long spentNanos;
+  private @Nullable SpanContext calledIn;
 
   private InferExchange(
       WireRequest request,
@@ -157,7 +159,7 @@ public final class InferExchange implements AutoCloseable {
    * @param nowNanos on the engine's clock
    * @param callNanos what is left to the call by its transport, or {@link
    *     RequestOptions#NO_TIMEOUT}; negative when it is over
-   * @param isTraced whether {@code sink} traces it
+   * @param isTraced whether {@code sink} traces it: its calls are told, and whether weights came
    */
   InferenceRequest toEngine(
       long nowNanos, long callNanos, int caller, boolean isTraced, AnswerSink sink) {
@@ -168,7 +170,7 @@ public final class InferExchange implements AutoCloseable {
         .id(request.id())
         .outputs(outputNames())
         .deadlineNanos(deadline(nowNanos, Math.min(callNanos, budgetNanos())))
-        .options(isTraced ? request.options().withTrace() : request.options())
+        .options(isTraced ? request.options().withTrace().withReceipt() : request.options())
         .caller(caller)
         .answerForm(classification == null ? AnswerForm.AS_IS : classification)
         .build();
@@ -177,6 +179,17 @@ public final class InferExchange implements AutoCloseable {
   /** Part of the budget is gone already, as {@code SpentHeader} says. */
   public void spent(long nanos) {
     spentNanos = nanos;
+  }
+
+  /** The span of the caller that the request is part of; null or invalid for none. */
+  public void calledIn(@Nullable SpanContext span) {
+    calledIn = span;
+  }
+
+  /** That span; invalid for none. */
+  SpanContext calledIn() {
+    SpanContext said = calledIn;
+    return said == null ? SpanContext.getInvalid() : said;
   }
 
   private long budgetNanos() {

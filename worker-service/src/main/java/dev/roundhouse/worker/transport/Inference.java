@@ -5,24 +5,37 @@ import dev.roundhouse.engine.request.AnswerSink;
 import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.kserve.codec.InferMessage;
 import dev.roundhouse.kserve.status.WireException;
+import dev.roundhouse.platform.telemetry.TraceContexts;
+import dev.roundhouse.transport.http1.ReceivedRequest;
+import dev.roundhouse.worker.trace.RequestSpans;
 import dev.roundhouse.worker.trace.Tracer;
 import dev.roundhouse.worker.transport.shm.ClientRegions;
+import io.opentelemetry.api.trace.SpanContext;
+import org.jspecify.annotations.Nullable;
 
 /** What a request for inference passes on its way in, by whatever transport. Thread-safe. */
 public final class Inference {
   private final Engine engine;
   private final ClientRegions regions;
   private final Tracer tracer;
+  private final @Nullable RequestSpans spans;
   private final ReceiptOrigin origin;
 
   /**
    * @param regions of memory that clients share
+   * @param spans null when no request has any
    * @param origin of answers, as their receipts say it
    */
-  public Inference(Engine engine, ClientRegions regions, Tracer tracer, ReceiptOrigin origin) {
+  public Inference(
+      Engine engine,
+      ClientRegions regions,
+      Tracer tracer,
+      @Nullable RequestSpans spans,
+      ReceiptOrigin origin) {
     this.engine = engine;
     this.regions = regions;
     this.tracer = tracer;
+    this.spans = spans;
     this.origin = origin;
   }
 
@@ -40,6 +53,19 @@ public final class Inference {
     return InferExchange.begin(message, regions, origin);
   }
 
+  /** Notes which requests have spans; null when none has. */
+  public @Nullable RequestSpans spans() {
+    return spans;
+  }
+
+  /** The span that an HTTP request's caller has for it; null when no request has spans. */
+  public @Nullable SpanContext caller(ReceivedRequest request) {
+    return spans == null
+        ? null
+        : spans.caller(
+            request.header(TraceContexts.TRACEPARENT), request.header(TraceContexts.TRACESTATE));
+  }
+
   /**
    * The engine's request, to be submitted; its answer comes to {@code sink}.
    *
@@ -51,6 +77,10 @@ public final class Inference {
   public InferenceRequest request(
       InferExchange exchange, long callNanos, int caller, AnswerSink sink) {
     AnswerSink traced = tracer.traced(exchange.modelName(), exchange.id(), exchange.inputs(), sink);
+    RequestSpans on = spans;
+    if (on != null) {
+      traced = on.traced(exchange.modelName(), exchange.id(), exchange.calledIn(), traced);
+    }
     return exchange.toEngine(engine.nanoTime(), callNanos, caller, traced != sink, traced);
   }
 }

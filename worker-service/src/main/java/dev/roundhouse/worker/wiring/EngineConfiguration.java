@@ -50,6 +50,7 @@ import dev.roundhouse.worker.lifecycle.ProcessEnd;
 import dev.roundhouse.worker.lifecycle.Readiness;
 import dev.roundhouse.worker.page.Changes;
 import dev.roundhouse.worker.page.WorkerPage;
+import dev.roundhouse.worker.trace.LatestTraces;
 import dev.roundhouse.worker.transport.Transport;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.util.HashMap;
@@ -221,8 +222,11 @@ class EngineConfiguration {
 
   @Bean
   EngineSeries engineSeries(
-      Engine engine, WorkerProperties properties, ObjectProvider<PrometheusRegistry> prometheus) {
-    EngineSeries series = new EngineSeries(engine, properties.metrics());
+      Engine engine,
+      WorkerProperties properties,
+      LatestTraces latest,
+      ObjectProvider<PrometheusRegistry> prometheus) {
+    EngineSeries series = new EngineSeries(engine, properties.metrics(), latest);
     prometheus.ifAvailable(registry -> Series.show(registry, series));
     return series;
   }

@@ -6,10 +6,12 @@ import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.pjrt.CacheDirectory;
 import dev.roundhouse.pjrt.MappedCopy;
 import dev.roundhouse.platform.actuator.PeerMemoryMeters;
+import dev.roundhouse.platform.actuator.SpanMeters;
 import dev.roundhouse.platform.grpc.ControlGate;
 import dev.roundhouse.platform.grpc.GrpcHealth;
 import dev.roundhouse.platform.grpc.GuardedServices;
 import dev.roundhouse.platform.logging.LogSettings;
+import dev.roundhouse.platform.telemetry.SpanExport;
 import dev.roundhouse.platform.text.ClientText;
 import dev.roundhouse.transport.memory.PeerMemory;
 import dev.roundhouse.worker.actuator.TraceMeters;
@@ -17,6 +19,8 @@ import dev.roundhouse.worker.config.SharedMemoryProperties;
 import dev.roundhouse.worker.config.WorkerProperties;
 import dev.roundhouse.worker.lifecycle.EngineLifecycle;
 import dev.roundhouse.worker.lifecycle.Readiness;
+import dev.roundhouse.worker.trace.LatestTraces;
+import dev.roundhouse.worker.trace.RequestSpans;
 import dev.roundhouse.worker.trace.Tracing;
 import dev.roundhouse.worker.transport.EngineMemory;
 import dev.roundhouse.worker.transport.Inference;
@@ -100,12 +104,15 @@ class TransportConfiguration {
       WorkerProperties properties,
       ClientRegions regions,
       ObjectProvider<BuildProperties> build) {
-    String version = build.stream().map(BuildProperties::getVersion).findFirst().orElse("unknown");
     return new ServerIdentity(
         properties.server().name(),
-        version,
+        version(build),
         device.description().platform(),
         ServerIdentity.extensions(properties.sharedMemory().enabled(), regions.cuda().work()));
+  }
+
+  private static String version(ObjectProvider<BuildProperties> build) {
+    return build.stream().map(BuildProperties::getVersion).findFirst().orElse("unknown");
   }
 
   @Bean
@@ -127,8 +134,19 @@ class TransportConfiguration {
   }
 
   @Bean
-  Inference inference(Engine engine, ClientRegions regions, Tracing tracing, Device device) {
-    return new Inference(engine, regions, tracing.tracer(), ReceiptOrigin.of(device.description()));
+  Inference inference(
+      Engine engine,
+      ClientRegions regions,
+      Tracing tracing,
+      SpanExport spans,
+      LatestTraces latest,
+      Device device) {
+    return new Inference(
+        engine,
+        regions,
+        tracing.tracer(),
+        RequestSpans.of(spans, engine::nanoTime, latest),
+        ReceiptOrigin.of(device.description()));
   }
 
   @Bean
@@ -158,6 +176,25 @@ class TransportConfiguration {
   @Bean
   Tracing tracing(WorkerProperties properties, Engine engine) {
     return new Tracing(properties.trace(), engine);
+  }
+
+  @Bean
+  SpanExport spanExport(WorkerProperties properties, ObjectProvider<BuildProperties> build) {
+    return SpanExport.of(
+        properties.telemetry(),
+        WorkerProperties.PREFIX + ".telemetry",
+        "roundhouse-worker",
+        version(build));
+  }
+
+  @Bean
+  LatestTraces latestTraces() {
+    return new LatestTraces();
+  }
+
+  @Bean
+  SpanMeters spanMeters(SpanExport spans) {
+    return new SpanMeters(spans);
   }
 
   @Bean

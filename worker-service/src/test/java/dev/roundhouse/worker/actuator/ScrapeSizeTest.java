@@ -10,6 +10,7 @@ import dev.roundhouse.engine.testing.TestImage;
 import dev.roundhouse.platform.metrics.Series;
 import dev.roundhouse.worker.config.MetricsProperties;
 import dev.roundhouse.worker.config.MetricsProperties.PerModel;
+import dev.roundhouse.worker.trace.LatestTraces;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.io.ByteArrayOutputStream;
@@ -59,7 +60,9 @@ class ScrapeSizeTest {
       throws IOException {
     PrometheusMeterRegistry registry = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
     MetricsProperties properties = new MetricsProperties(perModel, others, others);
-    Series.show(registry.getPrometheusRegistry(), new EngineSeries(engine.engine(), properties));
+    Series.show(
+        registry.getPrometheusRegistry(),
+        new EngineSeries(engine.engine(), properties, new LatestTraces()));
     ByteArrayOutputStream page = new ByteArrayOutputStream();
     long shortest = Long.MAX_VALUE;
     for (int i = 0; i < 5; i++) {

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.roundhouse.engine.numerics.Numerics;
 import dev.roundhouse.engine.numerics.NumericsPolicy;
 import dev.roundhouse.platform.config.HttpProperties;
+import dev.roundhouse.platform.config.TelemetryProperties;
 import dev.roundhouse.worker.config.CudaProperties.Allocator;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -187,6 +188,35 @@ class WorkerPropertiesTest {
                     "metrics.upstream-names=false")
                 .metrics())
         .isEqualTo(new MetricsProperties(MetricsProperties.PerModel.USED, false, false));
+  }
+
+  @Test
+  void shouldHaveDefaultsForTelemetry() {
+    assertThat(bind().telemetry())
+        .isEqualTo(
+            new TelemetryProperties(
+                "", TelemetryProperties.Protocol.GRPC, 0.01, Duration.ofSeconds(10), 4096, ""));
+  }
+
+  @Test
+  void shouldMapEveryKeyOfTelemetry() {
+    assertThat(
+            bind(
+                    "telemetry.endpoint=http://c:4318",
+                    "telemetry.protocol=http",
+                    "telemetry.sample-ratio=0.5",
+                    "telemetry.timeout=3s",
+                    "telemetry.max-waiting=7",
+                    "telemetry.service-name=digits")
+                .telemetry())
+        .isEqualTo(
+            new TelemetryProperties(
+                "http://c:4318",
+                TelemetryProperties.Protocol.HTTP,
+                0.5,
+                Duration.ofSeconds(3),
+                7,
+                "digits"));
   }
 
   @Test

@@ -10,6 +10,7 @@ import io.grpc.Context;
 import io.grpc.Deadline;
 import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
+import io.opentelemetry.api.trace.SpanContext;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
@@ -37,7 +38,11 @@ public final class InferCalls {
   }
 
   void infer(
-      InferMessage message, int caller, long spentNanos, StreamObserver<EncodedMessage> observer) {
+      InferMessage message,
+      int caller,
+      long spentNanos,
+      @Nullable SpanContext calledIn,
+      StreamObserver<EncodedMessage> observer) {
     InferExchange exchange;
     try {
       exchange = inference.begin(message);
@@ -47,6 +52,7 @@ public final class InferCalls {
     }
     try {
       exchange.spent(spentNanos);
+      exchange.calledIn(calledIn);
       InferCall call = new InferCall((ServerCallStreamObserver<EncodedMessage>) observer, exchange);
       long left = leftNanos(Context.current().getDeadline());
       call.submit(inference.engine(), inference.request(exchange, left, caller, call));
@@ -56,7 +62,8 @@ public final class InferCalls {
     }
   }
 
-  StreamObserver<InferMessage> stream(int caller, StreamObserver<EncodedMessage> observer) {
+  StreamObserver<InferMessage> stream(
+      int caller, @Nullable SpanContext calledIn, StreamObserver<EncodedMessage> observer) {
     Deadline deadline = Context.current().getDeadline();
     InferStream stream =
         new InferStream(
@@ -65,6 +72,7 @@ public final class InferCalls {
             () -> leftNanos(deadline),
             InferMethods.FAILS_WHOLE.get(),
             caller,
+            calledIn,
             InferMethods.MEMORY.get());
     stream.begin();
     streams.add(stream);

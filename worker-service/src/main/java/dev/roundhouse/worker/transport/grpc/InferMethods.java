@@ -9,9 +9,11 @@ import dev.roundhouse.kserve.codec.SpentHeader;
 import dev.roundhouse.kserve.proto.GRPCInferenceServiceGrpc;
 import dev.roundhouse.platform.grpc.GuardedService;
 import dev.roundhouse.platform.grpc.ReceivingMarshaller.MessageReader;
+import dev.roundhouse.platform.telemetry.TraceContexts;
 import dev.roundhouse.transport.http2.ReceivedMessage;
 import dev.roundhouse.transport.memory.ConnectionMemory;
 import dev.roundhouse.transport.memory.PeerMemory;
+import dev.roundhouse.worker.trace.RequestSpans;
 import io.grpc.Context;
 import io.grpc.Contexts;
 import io.grpc.Grpc;
@@ -23,6 +25,7 @@ import io.grpc.ServerMethodDefinition;
 import io.grpc.ServerServiceDefinition;
 import io.grpc.stub.ServerCalls;
 import io.grpc.stub.StreamObserver;
+import io.opentelemetry.api.trace.SpanContext;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.SocketAddress;
@@ -47,32 +50,47 @@ final class InferMethods {
   private static final Metadata.Key<String> SPENT =
       Metadata.Key.of(SpentHeader.NAME, Metadata.ASCII_STRING_MARSHALLER);
 
+  private static final Metadata.Key<String> TRACEPARENT =
+      Metadata.Key.of(TraceContexts.TRACEPARENT, Metadata.ASCII_STRING_MARSHALLER);
+  private static final Metadata.Key<String> TRACESTATE =
+      Metadata.Key.of(TraceContexts.TRACESTATE, Metadata.ASCII_STRING_MARSHALLER);
+
   private InferMethods() {}
 
   /** ModelInfer with its caller. */
   interface Unary {
     /**
      * @param spentNanos of the request's own budget
+     * @param calledIn the caller's span; invalid for none, null when no request has spans
      */
     void infer(
-        InferMessage message, int caller, long spentNanos, StreamObserver<EncodedMessage> answer);
+        InferMessage message,
+        int caller,
+        long spentNanos,
+        @Nullable SpanContext calledIn,
+        StreamObserver<EncodedMessage> answer);
   }
 
   /** ModelStreamInfer with its caller. */
   interface Bidi {
-    StreamObserver<InferMessage> stream(int caller, StreamObserver<EncodedMessage> answers);
+    /**
+     * @param calledIn the caller's span; invalid for none, null when no request has spans
+     */
+    StreamObserver<InferMessage> stream(
+        int caller, @Nullable SpanContext calledIn, StreamObserver<EncodedMessage> answers);
   }
 
   /** The service with these in place of its own two methods. */
-  static ServerServiceDefinition in(ServerServiceDefinition service, Unary infer, Bidi stream) {
+  static ServerServiceDefinition in(
+      ServerServiceDefinition service, Unary infer, Bidi stream, @Nullable RequestSpans spans) {
     var unary = GRPCInferenceServiceGrpc.getModelInferMethod();
     var bidi = GRPCInferenceServiceGrpc.getModelStreamInferMethod();
     Map<String, ServerMethodDefinition<?, ?>> own =
         Map.of(
             unary.getFullMethodName(),
-            method(unary, unary(infer)),
+            method(unary, unary(infer, spans)),
             bidi.getFullMethodName(),
-            method(bidi, bidi(stream)));
+            method(bidi, bidi(stream, spans)));
     return GuardedService.withMethods(
         service,
         method -> own.getOrDefault(method.getMethodDescriptor().getFullMethodName(), method));
@@ -84,14 +102,20 @@ final class InferMethods {
         descriptor.toBuilder(new Reading(), new Writing()).build(), handler);
   }
 
-  private static ServerCallHandler<InferMessage, EncodedMessage> unary(Unary infer) {
+  private static ServerCallHandler<InferMessage, EncodedMessage> unary(
+      Unary infer, @Nullable RequestSpans spans) {
     return (call, headers) -> {
       int caller = caller(call, headers);
       long spent = SpentHeader.nanos(headers.get(SPENT));
+      SpanContext calledIn = calledIn(headers, spans);
       return ServerCalls.<InferMessage, EncodedMessage>asyncUnaryCall(
-              (message, answer) -> infer.infer(message, caller, spent, answer))
+              (message, answer) -> infer.infer(message, caller, spent, calledIn, answer))
           .startCall(call, headers);
     };
+  }
+
+  private static @Nullable SpanContext calledIn(Metadata headers, @Nullable RequestSpans spans) {
+    return spans == null ? null : spans.caller(headers.get(TRACEPARENT), headers.get(TRACESTATE));
   }
 
   private static int caller(ServerCall<?, ?> call, Metadata headers) {
@@ -105,11 +129,13 @@ final class InferMethods {
         : CallerHeader.caller(PeerMemory.peerNumber(address), headers.get(CALLER));
   }
 
-  private static ServerCallHandler<InferMessage, EncodedMessage> bidi(Bidi stream) {
+  private static ServerCallHandler<InferMessage, EncodedMessage> bidi(
+      Bidi stream, @Nullable RequestSpans spans) {
     return (call, headers) -> {
       int caller = caller(call, headers);
+      SpanContext calledIn = calledIn(headers, spans);
       ServerCallHandler<InferMessage, EncodedMessage> handler =
-          ServerCalls.asyncBidiStreamingCall(answers -> stream.stream(caller, answers));
+          ServerCalls.asyncBidiStreamingCall(answers -> stream.stream(caller, calledIn, answers));
       boolean strict = "true".equals(headers.get(STRICT));
       Context context =
           Context.current()

@@ -13,6 +13,7 @@ import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
+import io.opentelemetry.api.trace.SpanContext;
 import java.util.ArrayDeque;
 import java.util.Queue;
 import java.util.Set;
@@ -54,6 +55,7 @@ final class InferStream implements StreamObserver<InferMessage> {
   private final LongSupplier callNanos;
   private final boolean failsWhole;
   private final int caller;
+  private final @Nullable SpanContext calledIn;
 
   /** Counts turns; null when not counted. */
   private final @Nullable ConnectionMemory memory;
@@ -90,6 +92,7 @@ final class InferStream implements StreamObserver<InferMessage> {
    * @param callNanos time left for the whole stream
    * @param failsWhole whether the first failure ends the stream with its status
    * @param caller the caller; 0 when unknown
+   * @param calledIn the caller's span; null when no request has spans
    * @param memory counts turns; null when not counted
    */
   InferStream(
@@ -98,6 +101,7 @@ final class InferStream implements StreamObserver<InferMessage> {
       LongSupplier callNanos,
       boolean failsWhole,
       int caller,
+      @Nullable SpanContext calledIn,
       @Nullable ConnectionMemory memory) {
     this.call = call;
     this.calls = calls;
@@ -105,6 +109,7 @@ final class InferStream implements StreamObserver<InferMessage> {
     this.callNanos = callNanos;
     this.failsWhole = failsWhole;
     this.caller = caller;
+    this.calledIn = calledIn;
     this.memory = memory;
   }
 
@@ -347,6 +352,10 @@ final class InferStream implements StreamObserver<InferMessage> {
 
   int caller() {
     return caller;
+  }
+
+  @Nullable SpanContext calledIn() {
+    return calledIn;
   }
 
   /** True when nothing is written any more. */

@@ -91,7 +91,11 @@ public final class InferenceGrpcService implements BindableService, AsyncService
 
   @Override
   public ServerServiceDefinition bindService() {
-    return InferMethods.in(GRPCInferenceServiceGrpc.bindService(this), calls::infer, calls::stream);
+    return InferMethods.in(
+        GRPCInferenceServiceGrpc.bindService(this),
+        calls::infer,
+        calls::stream,
+        calls.inference().spans());
   }
 
   @Override

@@ -49,6 +49,7 @@ final class StreamTurn implements AnswerSink {
   void submit(InferExchange begun) {
     exchange = begun;
     Inference inference = stream.inference();
+    begun.calledIn(stream.calledIn());
     Submission submitted =
         inference
             .engine()

@@ -63,6 +63,7 @@ final class GenerateCall implements RequestHandler {
               GenerateReader.read(
                   spec, path.version(), routes.bodies().read(request, reply, memory), memory));
       exchange.spent(SpentHeader.nanos(request.header(SpentHeader.NAME)));
+      exchange.calledIn(inference.caller(request));
       memory.giveBack(exchange.inlineBytes()); // admission counts them from here on
       submit(request, reply, exchange, parts);
     } catch (Throwable e) {

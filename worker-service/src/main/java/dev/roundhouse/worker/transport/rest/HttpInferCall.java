@@ -85,6 +85,7 @@ final class HttpInferCall implements RequestHandler {
     Inference inference = routes.inference();
     InferExchange exchange = inference.begin(document.message());
     exchange.spent(SpentHeader.nanos(request.header(SpentHeader.NAME)));
+    exchange.calledIn(inference.caller(request));
     memory.giveBack(exchange.inlineBytes()); // admission counts them from here on
     Submission submitted;
     try {

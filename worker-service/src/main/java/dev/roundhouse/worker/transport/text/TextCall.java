@@ -47,7 +47,8 @@ final class TextCall implements RequestHandler {
               routes.models(),
               memory,
               CallerHeader.caller(request.memory().peerNumber(), request.header(CallerHeader.NAME)),
-              SpentHeader.nanos(request.header(SpentHeader.NAME)));
+              SpentHeader.nanos(request.header(SpentHeader.NAME)),
+              routes.inference().caller(request));
       running = run;
       if (isGone) {
         run.cancel(); // it may have gone before there was anything to cancel

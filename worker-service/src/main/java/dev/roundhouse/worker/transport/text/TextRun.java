@@ -17,6 +17,7 @@ import dev.roundhouse.platform.rest.MemoryHold;
 import dev.roundhouse.worker.transport.InferExchange;
 import dev.roundhouse.worker.transport.Inference;
 import dev.roundhouse.worker.transport.ModelLookup;
+import io.opentelemetry.api.trace.SpanContext;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.ArrayDeque;
@@ -24,6 +25,7 @@ import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /**
  * One request's texts on their way through a model: as many rows to an inference request as the
@@ -42,6 +44,7 @@ final class TextRun {
   private final MemoryHold memory;
   private final int caller;
   private final long spentNanos;
+  private final @Nullable SpanContext calledIn;
   private final long beganNanos = System.nanoTime();
   private final Deque<RowRun> under = new ArrayDeque<>(); // guarded by itself
   private final Deque<Integer> again = new ArrayDeque<>(0);
@@ -51,13 +54,21 @@ final class TextRun {
   /**
    * @param memory for what is made of texts
    * @param spentNanos of the request's time, before it came here
+   * @param calledIn the caller's span; null when no request has spans
    */
-  TextRun(Inference inference, ModelLookup models, MemoryHold memory, int caller, long spentNanos) {
+  TextRun(
+      Inference inference,
+      ModelLookup models,
+      MemoryHold memory,
+      int caller,
+      long spentNanos,
+      @Nullable SpanContext calledIn) {
     this.inference = inference;
     this.models = models;
     this.memory = memory;
     this.caller = caller;
     this.spentNanos = spentNanos;
+    this.calledIn = calledIn;
   }
 
   /**
@@ -143,6 +154,7 @@ final class TextRun {
                 outputs,
                 MessageMemory.COLLECTED));
     exchange.spent(spentNanos + System.nanoTime() - beganNanos);
+    exchange.calledIn(calledIn);
     memory.giveBack(exchange.inlineBytes()); // admission counts them from here on
     RowRun run = new RowRun(exchange, first, rows, size() == 0);
     try {
