@@ -1,6 +1,7 @@
 package dev.roundhouse.client;
 
 import dev.roundhouse.client.retry.RetryPolicy;
+import io.opentelemetry.api.OpenTelemetry;
 import java.time.Duration;
 import java.util.concurrent.Executor;
 import java.util.function.Supplier;
@@ -14,6 +15,7 @@ import org.jspecify.annotations.Nullable;
  * @param maxAnswerBytes of one message
  * @param token of a call, fetched for each attempt; null for none
  * @param budgetParameter whether the time left is also sent as a parameter
+ * @param openTelemetry that makes spans of calls; null when they have none
  * @param executor that completes futures
  */
 record CallSettings(
@@ -23,4 +25,5 @@ record CallSettings(
     int maxAnswerBytes,
     @Nullable Supplier<String> token,
     boolean budgetParameter,
+    @Nullable OpenTelemetry openTelemetry,
     Executor executor) {}

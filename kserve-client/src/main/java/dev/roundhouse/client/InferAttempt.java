@@ -53,7 +53,7 @@ final class InferAttempt extends ClientCall.Listener<ModelInferResponse> {
     message =
         loan == null ? RequestHead.inline(request, budget) : loan.message(request, budget, places);
     message.requireAtMost(link.settings.maxRequestBytes(), request.model());
-    Metadata headers = link.headers();
+    Metadata headers = of.headers();
     ClientCall<OutgoingMessage, ModelInferResponse> call =
         target.channel.newCall(
             Methods.INFER, link.options(left).withStreamTracerFactory(wire.factory()));

@@ -3,6 +3,7 @@ package dev.roundhouse.client;
 import dev.roundhouse.client.retry.RetryPolicy;
 import dev.roundhouse.kserve.proto.ModelInferResponse;
 import io.grpc.ClientCall;
+import io.grpc.Metadata;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import java.time.Duration;
@@ -21,6 +22,7 @@ final class InferCall {
   private final InferRequest request;
   private final InferEnd end;
   private final CallSharing sharing;
+  private final @Nullable CallSpan span;
   private final long startNanos = System.nanoTime();
 
   /** Of the whole call; {@link Long#MAX_VALUE} for none. */
@@ -43,6 +45,7 @@ final class InferCall {
     this.request = request;
     this.end = end;
     sharing = new CallSharing(link.shared, request);
+    span = CallSpan.begin(link.settings.openTelemetry(), request);
     Duration deadline = request.deadline() == null ? link.settings.deadline() : request.deadline();
     allowedNanos = deadline == null ? Long.MAX_VALUE : deadline.toNanos();
   }
@@ -158,6 +161,7 @@ final class InferCall {
     if (ended.compareAndSet(false, true)) {
       link.tally.answered.increment();
       link.tally.sharedBytes.add(stats.sharedBytes());
+      endSpan(Status.OK);
       end.answered(answer);
     } else {
       answer.close();
@@ -219,9 +223,16 @@ final class InferCall {
   private void fail(Status status, CallStats stats) {
     if (ended.compareAndSet(false, true)) {
       link.tally.failed.increment();
+      endSpan(status);
       Status told =
           attempts > 1 ? status.augmentDescription(attempts + " attempts were made") : status;
       end.failed(KServeException.of(told, stats));
+    }
+  }
+
+  private void endSpan(Status status) {
+    if (span != null) {
+      span.end(status, attempts);
     }
   }
 
@@ -237,6 +248,15 @@ final class InferCall {
   }
 
   // What an attempt tells.
+
+  /** What goes before an attempt's request. */
+  Metadata headers() {
+    Metadata headers = link.headers();
+    if (span != null) {
+      span.inject(headers);
+    }
+    return headers;
+  }
 
   /** Counts one that is about to be sent; the number of it. */
   int countAttempt() {

@@ -57,6 +57,7 @@ public final class InferStream implements AutoCloseable {
     InferStream stream =
         new InferStream(link, deadline == null ? Long.MAX_VALUE : deadline.toNanos());
     Metadata headers = link.headers();
+    CallSpan.injectCurrent(link.settings.openTelemetry(), headers);
     stream.target.open.incrementAndGet();
     stream.call.start(stream.new Listener(), headers);
     stream.call.request(AHEAD);

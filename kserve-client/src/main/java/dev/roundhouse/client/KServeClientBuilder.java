@@ -6,6 +6,7 @@ import io.grpc.InsecureChannelCredentials;
 import io.grpc.ManagedChannel;
 import io.grpc.TlsChannelCredentials;
 import io.grpc.netty.NettyChannelBuilder;
+import io.opentelemetry.api.OpenTelemetry;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
@@ -38,6 +39,7 @@ public final class KServeClientBuilder {
   private boolean budgetParameter = true;
   private RetryPolicy retry = RetryPolicy.DEFAULT;
   private SharedMemory sharedMemory = SharedMemory.AUTO;
+  private @Nullable OpenTelemetry openTelemetry;
   private Executor executor = Thread::startVirtualThread;
 
   KServeClientBuilder(List<String> targets) {
@@ -174,6 +176,16 @@ public final class KServeClientBuilder {
     return this;
   }
 
+  /**
+   * Makes a span of each inference call, with all its attempts, below the span that the calling
+   * thread is in, and tells servers of it. A stream has none of its own: servers are told of the
+   * span that it was opened in. Without this servers are told of nothing.
+   */
+  public KServeClientBuilder openTelemetry(OpenTelemetry by) {
+    openTelemetry = Objects.requireNonNull(by);
+    return this;
+  }
+
   /** Completes futures; by default a virtual thread each, which may block. */
   public KServeClientBuilder executor(Executor completes) {
     executor = Objects.requireNonNull(completes);
@@ -199,7 +211,14 @@ public final class KServeClientBuilder {
     ChannelCredentials credentials = credentials();
     CallSettings settings =
         new CallSettings(
-            deadline, retry, maxRequestBytes, maxAnswerBytes, token, budgetParameter, executor);
+            deadline,
+            retry,
+            maxRequestBytes,
+            maxAnswerBytes,
+            token,
+            budgetParameter,
+            openTelemetry,
+            executor);
     return new KServeClient(
         new ClientLink(
             new Targets(

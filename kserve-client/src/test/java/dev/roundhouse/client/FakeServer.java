@@ -62,6 +62,7 @@ import java.util.Set;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -82,6 +83,9 @@ class FakeServer extends GRPCInferenceServiceGrpc.GRPCInferenceServiceImplBase
 
   final BlockingQueue<Arrival> arrivals = new LinkedBlockingQueue<>();
   final AtomicInteger cancelled = new AtomicInteger();
+
+  /** The context that each call came in, of those that had one. */
+  final List<String> traceparents = new CopyOnWriteArrayList<>();
 
   /** Calls that are held are answered when this is false again. */
   final AtomicBoolean hold = new AtomicBoolean();
@@ -527,10 +531,14 @@ class FakeServer extends GRPCInferenceServiceGrpc.GRPCInferenceServiceImplBase
     executor.shutdown();
   }
 
-  private static final class SeeAuthorization implements ServerInterceptor {
+  private final class SeeAuthorization implements ServerInterceptor {
     @Override
     public <Q, A> ServerCall.Listener<Q> interceptCall(
         ServerCall<Q, A> call, Metadata headers, ServerCallHandler<Q, A> next) {
+      String trace = headers.get(Metadata.Key.of("traceparent", Metadata.ASCII_STRING_MARSHALLER));
+      if (trace != null) {
+        traceparents.add(trace);
+      }
       String told = headers.get(Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER));
       Context context =
           told == null ? Context.current() : Context.current().withValue(AUTHORIZATION, told);
