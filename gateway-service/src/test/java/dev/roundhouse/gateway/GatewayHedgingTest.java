@@ -13,18 +13,22 @@ import dev.roundhouse.kserve.proto.ModelInferRequest.InferRequestedOutputTensor;
 import dev.roundhouse.kserve.proto.ModelInferResponse;
 import dev.roundhouse.transport.forward.ForwardingBudget;
 import io.grpc.stub.ClientCalls;
+import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
+import jdk.jfr.Recording;
+import jdk.jfr.consumer.RecordingFile;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
 
 /** A gateway that sends calls to a second worker, before one that does not answer. */
 @Timeout(180)
@@ -108,6 +112,27 @@ class GatewayHedgingTest {
     String metrics = gateway.management("/metrics");
     assertThat(metrics).contains("gateway_hedges_started_total ", "gateway_hedges_won_total ");
     assertThat(metrics).contains("gateway_hedges_refused_total ");
+  }
+
+  @Test
+  void shouldRecordThatASecondWorkerIsAsked(@TempDir Path folder) throws Exception {
+    try (Recording recording = new Recording()) {
+      recording.enable("dev.roundhouse.Hedge");
+      recording.start();
+      int calls = 0;
+      while (slow.calls.isEmpty() && calls < MOST_CALLS) {
+        gateway.stub().modelInfer(request().build());
+        calls++;
+      }
+      recording.stop();
+      Path file = folder.resolve("hedges.jfr");
+      recording.dump(file);
+      assertThat(RecordingFile.readAllEvents(file))
+          .as("one of those that were slow at their first worker")
+          .anyMatch(
+              each ->
+                  each.getString("model").equals("m") && each.getString("worker").equals("fast"));
+    }
   }
 
   @Test

@@ -242,6 +242,7 @@ public final class RouteAttempt implements Route {
       return null;
     }
     context.hedging().started();
+    HedgeEvent.tell(model, second.worker());
     RouteAttempt attempt = new RouteAttempt(this, asked(), Why.HEDGE, second);
     attempt.asked();
     return attempt;

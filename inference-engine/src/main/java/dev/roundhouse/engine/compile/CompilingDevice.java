@@ -6,6 +6,7 @@ import dev.roundhouse.engine.device.DeviceProgram;
 import dev.roundhouse.engine.device.ForwardingDevice;
 import dev.roundhouse.engine.device.ProgramCompiler;
 import dev.roundhouse.engine.device.ProgramSource;
+import dev.roundhouse.engine.recording.CompileEvent;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -39,7 +40,7 @@ final class CompilingDevice extends ForwardingDevice {
     Optional<String> target = cache.flatMap(kept -> device.compileTarget());
     if (target.isEmpty()) {
       DeviceProgram program = compiled(source, null, null);
-      log.info("compiled {} in {} ms", source.name(), millisSince(started));
+      told(source, false, started);
       return program;
     }
     ExecutableCache entries = cache.orElseThrow();
@@ -47,12 +48,12 @@ final class CompilingDevice extends ForwardingDevice {
     DeviceProgram cached = cached(entries, key, source.name());
     if (cached != null) {
       counts.onHit();
-      log.info("loaded {} from the cache in {} ms", source.name(), millisSince(started));
+      told(source, true, started);
       return cached;
     }
     counts.onMiss();
     DeviceProgram program = compiled(source, entries, key);
-    log.info("compiled {} in {} ms", source.name(), millisSince(started));
+    told(source, false, started);
     return program;
   }
 
@@ -133,7 +134,12 @@ final class CompilingDevice extends ForwardingDevice {
     }
   }
 
-  private static long millisSince(long nanos) {
-    return TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - nanos);
+  private static void told(ProgramSource source, boolean cached, long startNanos) {
+    long took = System.nanoTime() - startNanos;
+    log.info(
+        cached ? "loaded {} from the cache in {} ms" : "compiled {} in {} ms",
+        source.name(),
+        TimeUnit.NANOSECONDS.toMillis(took));
+    CompileEvent.tell(source.name(), cached, took);
   }
 }

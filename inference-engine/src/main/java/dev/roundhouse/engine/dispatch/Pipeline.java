@@ -11,6 +11,7 @@ import dev.roundhouse.engine.observe.Metric;
 import dev.roundhouse.engine.observe.ModelCounters;
 import dev.roundhouse.engine.observe.Waiting;
 import dev.roundhouse.engine.queue.Accounting;
+import dev.roundhouse.engine.recording.RunEvent;
 import dev.roundhouse.engine.thread.OwnerThread;
 import dev.roundhouse.engine.time.NanoClock;
 import org.jspecify.annotations.Nullable;
@@ -209,6 +210,13 @@ final class Pipeline {
     next.ran(slot);
     recent.add(slot.lane().modelIndex(), slot.computeNanos(), slot.endedNanos());
     batchEnd.settleCharge(slot);
+    RunEvent.tell(
+        slot.lane().model().name(),
+        slot.rows(),
+        slot.paddingRows(),
+        slot.isWarmUp(),
+        failure != null,
+        slot.computeNanos());
     if (failure == null) {
       weights.ran();
     } else if (next.findsRoom(slot, failure)) {

@@ -6,6 +6,7 @@ import dev.roundhouse.engine.lane.ModelLane;
 import dev.roundhouse.engine.lane.SharedParts;
 import dev.roundhouse.engine.observe.Ledger;
 import dev.roundhouse.engine.observe.Metric;
+import dev.roundhouse.engine.recording.EvictionEvent;
 import dev.roundhouse.engine.residency.WeightCache;
 import dev.roundhouse.engine.time.NanoClock;
 import java.util.ArrayList;
@@ -68,6 +69,7 @@ final class WeightEvictions {
   private void evict(WeightCache.Left left, long now, Runnable then) {
     ModelLane from = lanes.get(left.modelIndex());
     ledger.add(from.counters(), Metric.WEIGHT_EVICTIONS);
+    EvictionEvent.tell(from.model().name());
     uploads.free(left, then);
     lanes.settle(from, now);
   }

@@ -11,6 +11,7 @@ import dev.roundhouse.engine.model.ProgramModel;
 import dev.roundhouse.engine.observe.Ledger;
 import dev.roundhouse.engine.observe.Metric;
 import dev.roundhouse.engine.observe.Waiting;
+import dev.roundhouse.engine.recording.LoadEvent;
 import dev.roundhouse.engine.request.Outcome;
 import dev.roundhouse.engine.residency.WeightCache;
 import dev.roundhouse.engine.residency.WeightLoad;
@@ -251,6 +252,7 @@ final class WeightMover {
     Throwable failure = load.failure();
     ledger.add(loaded.counters(), Metric.WEIGHT_LOAD, load.nanos());
     recent.add(load.modelIndex(), load.nanos(), load.endedNanos());
+    LoadEvent.tell(loaded.model().name(), failure != null, load.nanos());
     if (failure == null) {
       ledger.add(loaded.counters(), Metric.WEIGHT_LOADS);
       lanes.loadEnded(loaded, of.expectedNanos, load.nanos(), load.endedNanos());

@@ -5,6 +5,7 @@ import dev.roundhouse.engine.observe.LogThrottle;
 import dev.roundhouse.engine.observe.Metric;
 import dev.roundhouse.engine.observe.ModelCounters;
 import dev.roundhouse.engine.queue.QueuedRequest.State;
+import dev.roundhouse.engine.recording.ShedEvent;
 import dev.roundhouse.engine.request.Answer;
 import dev.roundhouse.engine.request.Outcome;
 import dev.roundhouse.engine.time.NanoClock;
@@ -92,6 +93,9 @@ public final class Accounting {
     ledger.add(counters, metric(outcome));
     if (expected == State.QUEUED) {
       ledger.leave(counters);
+    }
+    if (outcome instanceof Outcome.Shed shed) {
+      ShedEvent.tell(request.request().modelName(), shed.reason().name());
     }
     bytes.giveBack(request.inputBytes() + request.answerBytes(), ledger);
     deliver(request, null, outcome);
