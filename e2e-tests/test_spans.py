@@ -1,0 +1,67 @@
+"""One trace of a request that goes through a gateway to a worker, as a collector has it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tritonclient.grpc import InferInput
+
+from conftest import logs_shown
+from node_process import NodeProcess
+from otlp_receiver import OtlpReceiver, Span
+from worker_process import SAMPLE_MODELS
+
+TRACE = "0af7651916cd43dd8448eb211c80319c"
+CALLER = "b7ad6b7169203331"
+
+
+@pytest.fixture(scope="module")
+def collector() -> Iterator[OtlpReceiver]:
+    with OtlpReceiver() as receiver:
+        yield receiver
+
+
+@pytest.fixture(scope="module")
+def node(collector: OtlpReceiver, tmp_path_factory: pytest.TempPathFactory) -> Iterator[NodeProcess]:
+    settings = [
+        f"--roundhouse.{role}.telemetry.{setting}"
+        for role in ("worker", "gateway")
+        for setting in (f"endpoint={collector.endpoint}", "protocol=http", "sample-ratio=0")
+    ]
+    log: Path = tmp_path_factory.mktemp("spans") / "log"
+    process = NodeProcess.launch(1, SAMPLE_MODELS, log, *settings)
+    try:
+        with logs_shown(process):
+            process.await_ready()
+            yield process
+    finally:
+        process.close()
+
+
+def test_should_have_one_tree_from_the_caller_to_the_stages(collector: OtlpReceiver, node: NodeProcess) -> None:
+    x = InferInput("x", [3], "FP32")
+    x.set_data_from_numpy(np.ones(3, np.float32))
+    with node.client() as client:
+        client.infer("scalar", [x], headers={"traceparent": f"00-{TRACE}-{CALLER}-01", "tracestate": "a=b"})
+        client.infer("scalar", [x])
+    spans = collector.await_spans(4, lambda span: span.trace == TRACE)
+    at_gateway, at_worker = sorted((s for s in spans if s.name == "infer scalar"), key=lambda s: s.service)
+    sent = one(spans, "worker w0")
+    assert (at_gateway.service, at_worker.service) == ("roundhouse-gateway", "roundhouse-worker")
+    assert at_gateway.parent == CALLER
+    assert sent.parent == at_gateway.id
+    assert at_worker.parent == sent.id
+    stages = [span for span in spans if span.parent == at_worker.id]
+    assert {stage.name for stage in stages} <= {"queue", "input", "compute", "output"}
+    assert one(stages, "compute").attributes == {}
+    for outer, inner in [(at_gateway, sent), (sent, at_worker), *((at_worker, stage) for stage in stages)]:
+        assert outer.start_ns <= inner.start_ns <= inner.end_ns, (outer, inner)
+    for stage in stages:
+        assert stage.end_ns <= at_worker.end_ns
+    assert {span.trace for span in collector.spans} == {TRACE}, "the other request was not sampled"
+
+
+def one(spans: list[Span], name: str) -> Span:
+    (found,) = [span for span in spans if span.name == name]
+    return found
