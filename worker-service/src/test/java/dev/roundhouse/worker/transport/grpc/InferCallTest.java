@@ -242,7 +242,11 @@ class InferCallTest {
                 DataSize.ofKilobytes(64)),
             engine.engine());
     return new Inference(
-            engine.engine(), none, off.tracer(), null, new ReceiptOrigin("here/1", "cpu:0 a device"))
+            engine.engine(),
+            none,
+            off.tracer(),
+            null,
+            new ReceiptOrigin("here/1", "cpu:0 a device"))
         .begin(
             new ReadMessage(
                 model, "", "", Map.of(), List.of(), List.of(), MessageMemory.COLLECTED));
