@@ -81,7 +81,7 @@ async function main() {
         await page.locator('#body .name').first().waitFor();
         await page.locator('#uses li').first().waitFor(); // what the device did is known from the second event on
         if (size === 'usual') {
-          await page.waitForTimeout(8000); // for a picture with something on it
+          await page.waitForTimeout(process.env.ROUNDHOUSE_E2E_PICTURES ? 8000 : 2500); // for a picture with something on it
         }
         await page.screenshot({ path: path.join(folder, `page-${size}-${scheme}.png`) });
         seen.overflow[size] = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
