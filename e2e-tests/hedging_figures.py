@@ -14,7 +14,7 @@ import threading
 from pathlib import Path
 
 from faults import FaultLoad, Outcome, failures
-from node_process import NodeProcess, gateway_command
+from node_process import NodeProcess, gateway_command, trained_gateway
 from worker_process import ROOT, WorkerProcess, free_ports
 
 SECONDS = 10
@@ -68,7 +68,9 @@ def main() -> None:
         try:
             for kind, settings in {"never": (), "hedged": HEDGING}.items():
                 ports = free_ports()
-                gateways[kind] = NodeProcess(gateway_command(ports, workers, settings), ports, folder / kind)
+                gateways[kind] = NodeProcess(
+                    gateway_command(trained_gateway(), ports, workers, settings), ports, folder / kind
+                )
                 gateways[kind].workers = workers
             for gateway in gateways.values():
                 gateway.await_ready()

@@ -13,7 +13,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from worker_process import JVM_OPTIONS, KEEP_NOTHING, Ports, free_ports, java, trained_jar, wait_until
+from trained import java, trained
+from worker_process import JVM_OPTIONS, KEEP_NOTHING, Ports, free_ports, trained_worker, wait_until
 
 NODE_OPTIONS = ("-Xmx64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "--enable-native-access=ALL-UNNAMED")
 
@@ -36,7 +37,7 @@ def since(start: float, port: int) -> float:
 
 class Node:
     def __init__(self, jar: Path, options: list[str], folder: Path) -> None:
-        worker, worker_options = trained_jar()
+        worker = trained_worker()
         self.ports: Ports = free_ports()
         self.node_port = free_ports().http
         self.log = folder / "log"
@@ -49,8 +50,8 @@ class Node:
             "roundhouse.node.ports.http": self.ports.http,
             "roundhouse.node.ports.metrics": self.ports.metrics,
             "roundhouse.node.ports.node": self.node_port,
-            "roundhouse.node.worker.jar": worker,
-            "roundhouse.node.worker.jvm-options": ",".join([*JVM_OPTIONS, *worker_options]),
+            "roundhouse.node.worker.jar": worker.jar,
+            "roundhouse.node.worker.jvm-options": ",".join([*JVM_OPTIONS, *worker.jvm]),
             "roundhouse.worker.repository.directories": models,
         }
         command = [java(), *NODE_OPTIONS, *options, "-jar", str(jar)]
@@ -64,17 +65,11 @@ class Node:
         self.process.wait(120)
 
 
-def trained(jar: Path, folder: Path) -> tuple[Path, list[str]]:
-    subprocess.run(
-        [java(), "-Djarmode=tools", "-jar", str(jar), "extract", "--destination", str(folder / "app")],
-        check=True,
-        stdout=subprocess.DEVNULL,
-    )
-    taken_apart, cache = folder / "app" / jar.name, folder / "node.aot"
-    node = Node(taken_apart, [f"-XX:AOTCacheOutput={cache}"], folder)
+def train(jar: Path, option: str, folder: Path) -> str:
+    node = Node(jar, [option], folder)
     wait_until(lambda: "\nready " in node.log.read_text(), 120, "the line 'ready ...'")
     node.stop()
-    return taken_apart, [f"-XX:AOTCache={cache}"]
+    return node.log.read_text()
 
 
 def main() -> None:
@@ -82,9 +77,9 @@ def main() -> None:
     figures: dict[str, list[float]] = {}
     with tempfile.TemporaryDirectory(prefix="roundhouse-node-") as name:
         folder = Path(name)
-        jar, options = trained(jar, folder)
+        own = trained(jar, train)
         for _ in range(rounds):
-            node = Node(jar, options, folder)
+            node = Node(own.jar, list(own.jvm), folder)
             moments = {"supervisor's port open": since(node.started, node.node_port)}
             moments["processor time of it by then"] = cpu_seconds(node.process.pid)
             moments["worker's gRPC port open"] = since(node.started, node.ports.grpc)

@@ -1,14 +1,12 @@
 """A gateway before several workers, in the place of one worker: ROUNDHOUSE_E2E_GATEWAY says how many."""
 
-import atexit
 import functools
 import os
-import subprocess
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from worker_process import ROOT, Ports, WorkerProcess, free_ports, java, wait_until
+from trained import Trained, java, trained
+from worker_process import ROOT, SAMPLE_MODELS, Ports, WorkerProcess, free_ports, wait_until
 
 
 def workers_behind_gateway() -> int:
@@ -24,18 +22,26 @@ def gateway_jar() -> Path:
 
 
 @functools.cache
-def unpacked_gateway() -> Path:
-    """The jar taken apart, so that a build beside the tests takes no class from a gateway that runs."""
-    folder = tempfile.TemporaryDirectory(prefix="roundhouse-e2e-gateway-", ignore_cleanup_errors=True)
-    atexit.register(folder.cleanup)
-    home = Path(folder.name) / "app"
-    extract = [java(), "-Djarmode=tools", "-jar", str(gateway_jar()), "extract", "--destination", str(home)]
-    subprocess.run(extract, check=True, stdout=subprocess.DEVNULL)
-    return home / gateway_jar().name
+def trained_gateway() -> Trained:
+    return trained(gateway_jar(), _train_gateway)
 
 
-def gateway_command(ports: Ports, workers: Sequence[WorkerProcess], settings: tuple[str, ...]) -> list[str]:
-    command = [java(), "-Xmx256m", "-jar", str(unpacked_gateway())]
+def _train_gateway(jar: Path, option: str, folder: Path) -> str:
+    worker = WorkerProcess.launch(SAMPLE_MODELS, folder / "log-of-worker")
+    try:
+        ports = free_ports()
+        command = gateway_command(Trained(jar, (option,)), ports, [worker.await_ready()], ())
+        gateway = WorkerProcess(command, ports, folder / "log")
+        gateway.train(ports.http, "/v2/models/simple")
+        return gateway.log()
+    finally:
+        worker.close()
+
+
+def gateway_command(
+    gateway: Trained, ports: Ports, workers: Sequence[WorkerProcess], settings: tuple[str, ...]
+) -> list[str]:
+    command = [java(), "-Xmx256m", *gateway.jvm, "-jar", str(gateway.jar)]
     for number, worker in enumerate(workers):
         key = f"--roundhouse.gateway.workers.w{number}"
         command += [f"{key}.address={worker.address}", f"{key}.http={worker.host}:{worker.ports.http}"]
@@ -61,7 +67,7 @@ class NodeProcess(WorkerProcess):
             WorkerProcess.launch(models, log.with_name(f"{log.name}-w{number}"), *others) for number in range(count)
         ]
         ports = free_ports()
-        node = cls(gateway_command(ports, workers, own), ports, log)
+        node = cls(gateway_command(trained_gateway(), ports, workers, own), ports, log)
         node.workers = workers
         return node
 

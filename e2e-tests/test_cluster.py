@@ -39,7 +39,8 @@ from conftest import Report
 from kube_cluster import Cluster, need, run
 from node_process import gateway_jar
 from pod_processes import Machines, Played, Program
-from worker_process import JVM_OPTIONS, ROOT, java, wait_until, worker_jar
+from trained import java
+from worker_process import JVM_OPTIONS, ROOT, wait_until, worker_jar
 
 pytestmark = pytest.mark.skipif(
     "ROUNDHOUSE_E2E_CLUSTER" not in os.environ,

@@ -20,7 +20,7 @@ import scaling_bundle
 from calls import arrays, infer, simple_inputs
 from conftest import Report, logs_shown
 from faults import now
-from worker_process import SAMPLE_MODELS, Ports, WorkerProcess, free_ports, trained_jar, wait_until, worker_command
+from worker_process import SAMPLE_MODELS, Ports, WorkerProcess, free_ports, trained_worker, wait_until, worker_command
 
 pytestmark = pytest.mark.alone
 
@@ -54,7 +54,7 @@ class Confined(WorkerProcess):
         shutil.copytree(SAMPLE_MODELS / "simple", self.models / "simple")
         self.disk.mkdir()
         ports: Ports = free_ports()
-        jar, cache = trained_jar()
+        worker = trained_worker()
         settings = (
             "--roundhouse.worker.repository.poll-interval=200ms",
             "--roundhouse.worker.residency.host.shared=true",
@@ -70,7 +70,7 @@ class Confined(WorkerProcess):
             *mounting,
             str(self.disk),
             str(self.models),
-            *worker_command(jar, self.models, ports, cache, settings),
+            *worker_command(worker.jar, self.models, ports, worker.jvm, settings),
         ]
         super().__init__(command, ports, folder / "log")
 

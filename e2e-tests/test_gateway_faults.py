@@ -23,9 +23,9 @@ from calls import request, simple_inputs
 from conftest import Report, logs_shown
 from faults import FaultLoad, disturbed, failures, now
 from networks import Networks, Place
-from node_process import gateway_command
+from node_process import gateway_command, trained_gateway
 from pids import PidsLimit
-from worker_process import SAMPLE_MODELS, Ports, WorkerProcess, free_ports, trained_jar, wait_until, worker_command
+from worker_process import SAMPLE_MODELS, Ports, WorkerProcess, free_ports, trained_worker, wait_until, worker_command
 
 FORM = os.environ.get("ROUNDHOUSE_E2E_FAULTS", "")
 LONG = FORM == "full"
@@ -92,19 +92,19 @@ class Fleet:
 
     def _worker(self, name: str, place: Place, log: Path) -> Server:
         ports = free_ports()
-        jar, cache = trained_jar()
+        worker = trained_worker()
         settings = (
             "--roundhouse.worker.repository.poll-interval=200ms",
             # a load for which no compiler can be started is none of these
             "--roundhouse.worker.repository.load-attempts=1",
             "--roundhouse.worker.server.lame-duck=2s",
         )
-        return Server(worker_command(jar, self.models, ports, cache, settings), ports, log, place)
+        return Server(worker_command(worker.jar, self.models, ports, worker.jvm, settings), ports, log, place)
 
     def _gateway(self, log: Path, *settings: str) -> Server:
         ports = free_ports()
         own = tuple(f"--roundhouse.gateway.{each}" for each in (*settings, *([] if LONG else QUICK)))
-        return Server(gateway_command(ports, self.workers, own), ports, log, self.place)
+        return Server(gateway_command(trained_gateway(), ports, self.workers, own), ports, log, self.place)
 
     @property
     def servers(self) -> list[Server]:

@@ -1,23 +1,20 @@
 """A real worker in a process of its own, on free ports, with its log kept for whoever must explain a failure."""
 
-import atexit
 import functools
 import os
 import re
-import shutil
 import signal
 import subprocess
-import tempfile
 import time
 import urllib.error
 import urllib.request
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import tritonclient.grpc as triton
 
+from trained import Trained, java, trained
 from unused_ports import unused_ports
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -67,43 +64,15 @@ def worker_command(jar: Path, models: Path, ports: "Ports", jvm: Sequence[str], 
 
 
 @functools.cache
-def trained_jar() -> tuple[Path, tuple[str, ...]]:
-    """The worker's jar taken apart, with an AOT cache from one run of it: a start takes half the CPU time.
+def trained_worker() -> Trained:
+    return trained(worker_jar(), _train_worker)
 
-    A worker that cannot use the cache starts without it. The folder goes when the tests have ended.
-    """
-    folder = tempfile.TemporaryDirectory(prefix="roundhouse-e2e-", ignore_cleanup_errors=True)
-    atexit.register(folder.cleanup)
-    home = Path(folder.name)
-    extract = [java(), "-Djarmode=tools", "-jar", str(worker_jar()), "extract", "--destination", str(home / "app")]
-    subprocess.run(extract, check=True, stdout=subprocess.DEVNULL)
-    jar = home / "app" / worker_jar().name
-    cache = home / "worker.aot"
+
+def _train_worker(jar: Path, option: str, folder: Path) -> str:
     ports = free_ports()
-    training = worker_command(jar, SAMPLE_MODELS, ports, (f"-XX:AOTCacheOutput={cache}",), ())
-    worker = WorkerProcess(training, ports, home / "log")
-    try:
-        worker.await_ready()
-        for port, path in ((ports.http, "/v2/models/simple"), (ports.metrics, "/actuator/prometheus")):
-            assert worker.get(port, path)[0] == 200
-        worker.process.terminate()  # the cache is written on the way out
-        worker.process.wait(TRAINING_SECONDS)
-    except subprocess.TimeoutExpired:
-        worker.process.kill()
-    finally:
-        worker.close()
-    if worker.process.returncode == -signal.SIGKILL or not cache.exists():
-        warnings.warn(f"workers start without an AOT cache: the training run left none: {worker.log()}", stacklevel=1)
-        return jar, ()
-    return jar, (f"-XX:AOTCache={cache}",)
-
-
-def java() -> str:
-    home = os.environ.get("JAVA_HOME")
-    program = str(Path(home) / "bin" / "java") if home else shutil.which("java")
-    if not program:
-        raise FileNotFoundError("no java; set JAVA_HOME to a JDK 25")
-    return program
+    worker = WorkerProcess(worker_command(jar, SAMPLE_MODELS, ports, (option,), ()), ports, folder / "log")
+    worker.train(worker.ports.http, "/v2/models/simple")
+    return worker.log()
 
 
 def wait_until(condition: Callable[[], bool], seconds: float, what: str) -> None:
@@ -141,8 +110,8 @@ class WorkerProcess:
     @classmethod
     def launch(cls, models: Path, log: Path, *settings: str, jvm: Sequence[str] = ()) -> "WorkerProcess":
         ports = free_ports()
-        jar, cache = trained_jar()
-        command = worker_command(jar, models, ports, (*cache, *jvm), settings)
+        worker = trained_worker()
+        command = worker_command(worker.jar, models, ports, (*worker.jvm, *jvm), settings)
         return cls(command, ports, log)
 
     @property
@@ -193,6 +162,19 @@ class WorkerProcess:
                 return response.status, response.read().decode()
         except urllib.error.HTTPError as error:
             return error.code, error.read().decode()
+
+    def train(self, port: int, path: str) -> None:
+        """Uses it once and ends it: an AOT cache is written on the way out."""
+        try:
+            self.await_ready()
+            for at, what in ((port, path), (self.ports.metrics, "/actuator/prometheus")):
+                assert self.get(at, what)[0] == 200
+            self.process.terminate()
+            self.process.wait(TRAINING_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+        finally:
+            self.close()
 
     def terminate(self) -> int:
         """Sends SIGTERM and returns the exit code."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import summing_bundle
-from node_process import NodeProcess, gateway_command
+from node_process import NodeProcess, gateway_command, trained_gateway
 from worker_process import ROOT, SAMPLE_MODELS, WorkerProcess, free_ports, memory_options
 
 GATEWAY_MIB = 768
@@ -65,7 +65,7 @@ class SizedNode(NodeProcess):
             WorkerProcess.launch(models, log.with_name(f"{log.name}-w{n}"), *settings, jvm=jvm) for n in range(2)
         ]
         ports = free_ports()
-        command = gateway_command(ports, workers, ())
+        command = gateway_command(trained_gateway(), ports, workers, ())
         command[1:2] = [*shell_array("GATEWAY_OPTIONS"), *options]  # in the place of -Xmx
         node = cls(command, ports, log)
         node.workers = workers

@@ -15,7 +15,8 @@ import pytest
 
 from attack.peers import Http2, call_fields, connect, framed
 from attack.target import held_bytes
-from worker_process import SAMPLE_MODELS, WorkerProcess, java, memory_options, wait_until
+from trained import java
+from worker_process import SAMPLE_MODELS, WorkerProcess, memory_options, wait_until
 
 pytestmark = pytest.mark.alone
 

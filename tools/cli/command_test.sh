@@ -320,7 +320,10 @@ gateway_tests() {
 run_end_to_end() { # what the choice of tests begins with
     local code=0
     cd "$ROOT/e2e-tests" || exit
+    ROUNDHOUSE_E2E_TRAINED=$(mktemp -d) # for all processes of tests, which would each train their own
+    export ROUNDHOUSE_E2E_TRAINED
     "$E2E_PYTHON" -m pytest -q -p no:cacheprovider --durations=5 -m "$1not alone" -n 2 --dist loadfile || code=1
     "$E2E_PYTHON" -m pytest -q -p no:cacheprovider --durations=5 -m "$1alone" || code=1
+    rm -r "$ROUNDHOUSE_E2E_TRAINED"
     return "$code"
 }
