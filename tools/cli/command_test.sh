@@ -287,6 +287,8 @@ demo_tests() {
 }
 
 scrape_tests() {
+    begin_steps 1
+    ensure_all_built worker-service gateway-service node-supervisor # which 'up' would do within a test's time
     cd "$ROOT/e2e-tests" || exit
     ROUNDHOUSE_E2E_SCRAPE=1 exec "$E2E_PYTHON" -m pytest -v -p no:cacheprovider test_scrape.py test_observe.py
 }
