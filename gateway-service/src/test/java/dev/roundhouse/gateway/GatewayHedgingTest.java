@@ -109,6 +109,9 @@ class GatewayHedgingTest {
     assertThat(hedging().wonEver() - won)
         .as("of those that were started: the slow one may not have heard of a call at all")
         .isBetween(1L, hedging().startedEver() - started);
+    assertThat(gateway.management("/actuator/workers"))
+        .containsPattern("\"hedges\":\\{\"sentOn\":[1-9]")
+        .containsPattern("\"taken\":[1-9][0-9]*,\"won\":[1-9]");
     String metrics = gateway.management("/metrics");
     assertThat(metrics).contains("gateway_hedges_started_total ", "gateway_hedges_won_total ");
     assertThat(metrics).contains("gateway_hedges_refused_total ");

@@ -2,6 +2,8 @@ package dev.roundhouse.gateway;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.roundhouse.kserve.proto.ModelInferRequest;
+import io.grpc.Status;
 import java.util.List;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -20,7 +22,7 @@ class GatewayOperatorsTest {
   static void start() throws Exception {
     w0 = new FakeWorker("w0", "m");
     w1 = new FakeWorker("w1", "m");
-    gateway = new RunningGateway(List.of(w1, w0));
+    gateway = new RunningGateway(List.of(w1, w0), "--roundhouse.gateway.ejection.time=10m");
     gateway.awaitReady(2);
   }
 
@@ -54,6 +56,34 @@ class GatewayOperatorsTest {
     assertThat(gateway.management("/metrics?workers=false"))
         .contains("gateway_worker_ready{worker=\"w0\"} 1.0")
         .doesNotContain("runs_total", "scrape_up");
+  }
+
+  @Test
+  void shouldSayWhyAWorkerIsLeftAlone() throws Exception {
+    ModelInferRequest request = ModelInferRequest.newBuilder().setModelName("m").build();
+    assertThat(gateway.management("/actuator/workers"))
+        .startsWith("{\"workers\":[{\"worker\":\"w0\",\"address\":\"127.0.0.1:")
+        .contains("\"ejections\":0,\"lastEjection\":null,\"followed\":0,");
+    w0.failure = Status.UNAVAILABLE.withDescription("no device");
+    try {
+      for (int i = 0; i < 6; i++) {
+        assertThat(gateway.stub().modelInfer(request).getId()).isEqualTo("w1");
+      }
+    } finally {
+      w0.failure = Status.OK;
+    }
+    assertThat(gateway.management("/actuator/workers"))
+        .containsPattern(
+            "\"ready\":true,\"reason\":\"\",\"models\":1,\"modelsReady\":1,\"outstandingSeconds\":0.0,"
+                + "\"ejected\":true,\"failuresInRow\":0,\"ejections\":1,"
+                + "\"lastEjection\":\\{\"status\":\"UNAVAILABLE\",\"text\":\"no device\",\"failures\":3,"
+                + "\"at\":\"20[0-9T:.-]+Z\",\"until\":\"20[0-9T:.-]+Z\"},"
+                + "\"followed\":3,\"hedges\":\\{\"sentOn\":0,\"taken\":0,\"won\":0}}");
+    assertThat(gateway.management("/actuator/health"))
+        .contains("\"w1\":\"ready\"")
+        .containsPattern(
+            "\"w0\":\"ready; left alone until 20[0-9T:.-]+Z: 3 calls in a row could not be answered,"
+                + " the last one with UNAVAILABLE: no device\"");
   }
 
   @Test

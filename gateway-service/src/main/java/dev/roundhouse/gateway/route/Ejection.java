@@ -4,6 +4,8 @@ import dev.roundhouse.gateway.fleet.WorkerView;
 import dev.roundhouse.transport.forward.LostCall;
 import dev.roundhouse.transport.forward.Refusal;
 import io.grpc.Status;
+import java.time.Instant;
+import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -24,10 +26,18 @@ public final class Ejection {
   private static final Logger log = LoggerFactory.getLogger(Ejection.class);
   private static final int MOST_DOUBLINGS = 4;
 
+  /** Characters kept of a worker's text. */
+  private static final int MOST_TEXT = 512;
+
   private final int failures;
   private final long nanos;
   private final LongSupplier clock;
+  private final InstantSource wall;
   private final Map<String, Calls> records = new ConcurrentHashMap<>();
+
+  /** What operators are told; unlike the records, kept when a worker answers again. */
+  private final Map<String, History> histories = new ConcurrentHashMap<>();
+
   private final AtomicLong ejections = new AtomicLong();
 
   /**
@@ -36,14 +46,18 @@ public final class Ejection {
    */
   private record Calls(int failed, int times, boolean out, long until) {}
 
+  private record History(long ejections, EjectionReport.Last last) {}
+
   /**
    * @param failures in a row; 0 disables ejection
    * @param nanos the first time; twice as long each further time, up to 16 times
+   * @param wall for operators, who compare it with logs
    */
-  public Ejection(int failures, long nanos, LongSupplier clock) {
+  public Ejection(int failures, long nanos, LongSupplier clock, InstantSource wall) {
     this.failures = failures;
     this.nanos = nanos;
     this.clock = clock;
+    this.wall = wall;
   }
 
   /** A call to a worker has ended. */
@@ -53,10 +67,17 @@ public final class Ejection {
     }
     if (status.getCode() != Status.Code.UNAVAILABLE) {
       if (!records.isEmpty()) {
-        records.remove(worker);
+        answered(worker);
       }
     } else if (failures > 0) {
-      records.compute(worker, (name, last) -> failed(name, last));
+      records.compute(worker, (name, last) -> failed(name, last, status));
+    }
+  }
+
+  private void answered(String worker) {
+    Calls before = records.remove(worker);
+    if (before != null && before.times > 0) {
+      log.info("worker '{}' answers again; it was left alone", worker);
     }
   }
 
@@ -76,7 +97,7 @@ public final class Ejection {
     };
   }
 
-  private Calls failed(String worker, @Nullable Calls last) {
+  private Calls failed(String worker, @Nullable Calls last, Status status) {
     if (last != null && last.out && last.until - clock.getAsLong() > 0) {
       return last; // calls already in progress
     }
@@ -87,12 +108,29 @@ public final class Ejection {
     }
     long time = nanos << Math.min(times, MOST_DOUBLINGS);
     ejections.incrementAndGet();
+    Instant at = wall.instant();
+    var told =
+        new EjectionReport.Last(
+            status.getCode().name(), text(status), failures, at, at.plusNanos(time));
+    histories.merge(
+        worker, new History(1, told), (known, one) -> new History(known.ejections + 1, told));
     log.warn(
-        "worker '{}' is left alone for {} ms: {} calls in a row could not be answered",
+        "worker '{}' is left alone for {} ms, until {}: {}",
         worker,
         time / 1_000_000,
-        failures);
+        told.untilText(),
+        told.words());
     return new Calls(0, times + 1, true, clock.getAsLong() + time);
+  }
+
+  /** The worker chose the text: it must neither end a line of the log nor fill it. */
+  private static String text(Status status) {
+    String text = status.getDescription();
+    if (text == null) {
+      return "";
+    }
+    String begin = text.length() > MOST_TEXT ? text.substring(0, MOST_TEXT) + "..." : text;
+    return begin.replaceAll("[\\p{Cntrl}\\u0085\\u2028\\u2029]", "?");
   }
 
   private boolean isOut(String worker) {
@@ -116,6 +154,18 @@ public final class Ejection {
 
   void retain(Set<String> workers) {
     records.keySet().retainAll(workers);
+    histories.keySet().retainAll(workers);
+  }
+
+  /** What operators are told of a worker. */
+  public EjectionReport report(String worker) {
+    Calls calls = records.get(worker);
+    History history = histories.get(worker);
+    return new EjectionReport(
+        isOut(worker),
+        calls == null ? 0 : calls.failed,
+        history == null ? 0 : history.ejections,
+        history == null ? null : history.last);
   }
 
   /** How often a worker was ejected. */

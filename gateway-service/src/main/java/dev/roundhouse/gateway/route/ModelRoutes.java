@@ -47,6 +47,7 @@ public final class ModelRoutes implements CallRouter {
   private final RouteContext descriptions;
   private final boolean tracesCalls;
   private final Map<String, WorkLedger> ledgers = new ConcurrentHashMap<>();
+  private final Map<String, Detours> detours = new ConcurrentHashMap<>();
   private final Map<String, ReplicaRouter> routers = new ConcurrentHashMap<>();
   private volatile RouteSettings settings;
   private volatile Fleet fleet = Fleet.EMPTY;
@@ -70,7 +71,13 @@ public final class ModelRoutes implements CallRouter {
     tracesCalls = spans.contexts() != null;
     context =
         new RouteContext(
-            refresh, ejection, hedging, listener, this::ledger, tracesCalls ? spans : null);
+            refresh,
+            ejection,
+            hedging,
+            listener,
+            this::ledger,
+            this::detours,
+            tracesCalls ? spans : null);
     descriptions = context.withoutSpans();
   }
 
@@ -96,9 +103,9 @@ public final class ModelRoutes implements CallRouter {
   /** The workers have been checked. */
   public void seen(Fleet now) {
     fleet = now;
-    context
-        .ejection()
-        .retain(now.workers().stream().map(WorkerView::name).collect(Collectors.toSet()));
+    Set<String> names = now.workers().stream().map(WorkerView::name).collect(Collectors.toSet());
+    context.ejection().retain(names);
+    detours.keySet().retainAll(names);
     routers.keySet().removeIf(model -> now.serving(model).isEmpty());
     context.hedging().retain(routers.keySet());
   }
@@ -111,6 +118,11 @@ public final class ModelRoutes implements CallRouter {
   /** A worker's outstanding work. */
   public WorkLedger ledger(String worker) {
     return ledgers.computeIfAbsent(worker, unknown -> new WorkLedger());
+  }
+
+  /** A worker's detours. */
+  public Detours detours(String worker) {
+    return detours.computeIfAbsent(worker, unknown -> new Detours());
   }
 
   @Override

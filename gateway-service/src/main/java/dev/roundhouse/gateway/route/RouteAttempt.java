@@ -217,6 +217,7 @@ public final class RouteAttempt implements Route {
     }
     reservation.close();
     endSpan(status);
+    context.detours().apply(reservation.worker()).follow();
     context.listener().ended(model, reservation.worker(), status, System.nanoTime() - began, true);
     return new RouteAttempt(this, asked(), Why.FOLLOW, next);
   }
@@ -242,6 +243,8 @@ public final class RouteAttempt implements Route {
       return null;
     }
     context.hedging().started();
+    context.detours().apply(reservation.worker()).hedge();
+    context.detours().apply(second.worker()).take();
     HedgeEvent.tell(model, second.worker());
     RouteAttempt attempt = new RouteAttempt(this, asked(), Why.HEDGE, second);
     attempt.asked();
@@ -270,6 +273,7 @@ public final class RouteAttempt implements Route {
       context.hedging().answered(model, answeringNanos);
       if (why == Why.HEDGE) {
         context.hedging().won();
+        context.detours().apply(reservation.worker()).win();
       }
     }
     context.listener().ended(model, reservation.worker(), status, System.nanoTime() - began, false);

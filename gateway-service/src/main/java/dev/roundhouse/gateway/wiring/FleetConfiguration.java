@@ -16,6 +16,7 @@ import dev.roundhouse.gateway.fleet.Workers;
 import dev.roundhouse.gateway.lifecycle.GatewayFailure;
 import dev.roundhouse.gateway.lifecycle.GatewayMeters;
 import dev.roundhouse.gateway.lifecycle.GatewayReadiness;
+import dev.roundhouse.gateway.lifecycle.WorkersEndpoint;
 import dev.roundhouse.gateway.lifecycle.WorkersHealth;
 import dev.roundhouse.gateway.route.Ejection;
 import dev.roundhouse.gateway.route.Hedging;
@@ -33,6 +34,7 @@ import dev.roundhouse.platform.telemetry.SpanExport;
 import dev.roundhouse.transport.forward.ForwardingBudget;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.security.GeneralSecurityException;
+import java.time.InstantSource;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.IntConsumer;
 import javax.net.ssl.SSLException;
@@ -131,7 +133,8 @@ class FleetConfiguration {
   @Bean
   Ejection ejection(GatewayProperties properties) {
     EjectionProperties settings = properties.ejection();
-    return new Ejection(settings.failures(), settings.time().toNanos(), System::nanoTime);
+    return new Ejection(
+        settings.failures(), settings.time().toNanos(), System::nanoTime, InstantSource.system());
   }
 
   @Bean
@@ -248,8 +251,14 @@ class FleetConfiguration {
   }
 
   @Bean
-  WorkersHealth workersHealthIndicator(Workers workers, GatewayReadiness readiness) {
-    return new WorkersHealth(workers, readiness);
+  WorkersHealth workersHealthIndicator(
+      Workers workers, GatewayReadiness readiness, Ejection ejection) {
+    return new WorkersHealth(workers, readiness, ejection);
+  }
+
+  @Bean
+  WorkersEndpoint workersEndpoint(Workers workers, ModelRoutes routes, Ejection ejection) {
+    return new WorkersEndpoint(workers, routes, ejection);
   }
 
   @Bean

@@ -27,6 +27,7 @@ import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.net.InetSocketAddress;
 import java.time.Duration;
+import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -65,7 +66,7 @@ class GatewayMetersTest {
 
   private final PrometheusMeterRegistry registry =
       new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
-  private final Ejection ejection = new Ejection(0, 1, System::nanoTime);
+  private final Ejection ejection = new Ejection(0, 1, System::nanoTime, InstantSource.system());
   private final GatewayMeters meters =
       new GatewayMeters(
           registry, new PortLoad(), new ForwardingBudget(1 << 20, "wait"), ejection, Hedging.OFF);

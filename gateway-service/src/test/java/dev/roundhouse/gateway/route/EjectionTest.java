@@ -9,8 +9,10 @@ import dev.roundhouse.transport.forward.LostCall.Seen;
 import dev.roundhouse.transport.forward.Refusal;
 import io.grpc.Status;
 import java.net.InetSocketAddress;
+import java.time.Instant;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
@@ -19,8 +21,10 @@ import org.junit.jupiter.api.Test;
 class EjectionTest {
   private static final List<WorkerView> BOTH = List.of(worker("w0"), worker("w1"));
 
+  private static final Instant NOW = Instant.parse("2026-11-28T00:00:00Z");
+
   private final AtomicLong clock = new AtomicLong(7);
-  private final Ejection ejection = new Ejection(3, 1000, clock::get);
+  private final Ejection ejection = new Ejection(3, 1000, clock::get, () -> NOW);
 
   @Test
   void shouldLeaveAWorkerAloneAfterSoManyFailuresInARow() {
@@ -62,6 +66,34 @@ class EjectionTest {
   }
 
   @Test
+  void shouldSayWhyAWorkerWasLeftAloneEvenWhenItAnswersAgain() {
+    assertThat(ejection.report("w0")).isEqualTo(new EjectionReport(false, 0, 0, null));
+    fail("w0", 2);
+    assertThat(ejection.report("w0")).isEqualTo(new EjectionReport(false, 2, 0, null));
+    ejection.note("w0", Status.UNAVAILABLE.withDescription("on fire\nreally " + "x".repeat(600)));
+    EjectionReport out = ejection.report("w0");
+    assertThat(out.ejected()).isTrue();
+    assertThat(out.ejections()).isEqualTo(1);
+    EjectionReport.Last last = Objects.requireNonNull(out.last());
+    assertThat(last.status()).isEqualTo("UNAVAILABLE");
+    assertThat(last.text()).startsWith("on fire?really xxx").endsWith("xxx...").hasSize(515);
+    assertThat(last.words())
+        .startsWith(
+            "3 calls in a row could not be answered, the last one with UNAVAILABLE: on fire?");
+    assertThat(last.at()).isEqualTo(NOW);
+    assertThat(last.until()).isEqualTo(NOW.plusNanos(1000));
+    assertThat(last.untilText()).isEqualTo("2026-11-28T00:00:00Z");
+    clock.addAndGet(1000);
+    ejection.note("w0", Status.OK);
+    assertThat(ejection.report("w0")).isEqualTo(new EjectionReport(false, 0, 1, last));
+    fail("w0", 3);
+    assertThat(ejection.report("w0").ejections()).isEqualTo(2);
+    assertThat(ejection.report("w1").ejections()).isZero();
+    ejection.retain(Set.of("w1"));
+    assertThat(ejection.report("w0")).isEqualTo(new EjectionReport(false, 0, 0, null));
+  }
+
+  @Test
   void shouldForgetAWorkerThatIsNoneAnyMore() {
     fail("w0", 3);
     ejection.retain(Set.of("w1"));
@@ -70,7 +102,7 @@ class EjectionTest {
 
   @Test
   void shouldLeaveNobodyAloneWhenItIsOff() {
-    Ejection off = new Ejection(0, 1000, clock::get);
+    Ejection off = new Ejection(0, 1000, clock::get, () -> NOW);
     for (int i = 0; i < 100; i++) {
       off.note("w0", Status.UNAVAILABLE);
     }

@@ -14,6 +14,7 @@ import io.grpc.Status;
 import io.grpc.StatusException;
 import java.net.ConnectException;
 import java.net.InetSocketAddress;
+import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -39,7 +40,7 @@ class ModelRoutesTest {
 
   private final AtomicInteger refreshes = new AtomicInteger();
   private final AtomicLong clock = new AtomicLong();
-  private final Ejection ejection = new Ejection(3, 1000, clock::get);
+  private final Ejection ejection = new Ejection(3, 1000, clock::get, InstantSource.system());
   private final List<Route> open = new ArrayList<>();
   private Hedging hedging = Hedging.OFF;
 

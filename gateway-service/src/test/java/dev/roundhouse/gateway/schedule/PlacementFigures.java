@@ -25,6 +25,7 @@ import java.io.InputStreamReader;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -97,7 +98,7 @@ public final class PlacementFigures {
         new ModelRoutes(
             Placer.settings(Mode.LPT_PACKING, PolicyChangeTest.DEFAULTS, Map.of()),
             () -> {},
-            new Ejection(0, 1, System::nanoTime),
+            new Ejection(0, 1, System::nanoTime, InstantSource.system()),
             Hedging.OFF,
             RouteListener.NONE,
             SpanExport.OFF);
