@@ -44,6 +44,15 @@ final class FakeHttp implements AutoCloseable {
     server.stop(0);
   }
 
+  /** Answers as it is told to, with the code before the text; unless told, that there is none. */
+  private void change(HttpExchange exchange, String path, String json) throws IOException {
+    worker.calls.add("POST " + path + " " + json);
+    String[] answer = worker.operators.getOrDefault("POST " + path, "404 {}").split(" ", 2);
+    byte[] text = answer[1].getBytes(StandardCharsets.UTF_8);
+    exchange.sendResponseHeaders(Integer.parseInt(answer[0]), text.length);
+    exchange.getResponseBody().write(text);
+  }
+
   /** Says who it is, what was asked, and what came with it. */
   private void answer(HttpExchange exchange) {
     try (exchange) {
@@ -53,6 +62,10 @@ final class FakeHttp implements AutoCloseable {
       }
       byte[] body = exchange.getRequestBody().readAllBytes();
       String path = exchange.getRequestURI().getPath();
+      if (exchange.getRequestMethod().equals("POST") && path.startsWith("/actuator/")) {
+        change(exchange, path, new String(body, StandardCharsets.UTF_8));
+        return;
+      }
       String operators = worker.operators.get(path);
       if (operators != null) {
         byte[] text = operators.getBytes(StandardCharsets.UTF_8);

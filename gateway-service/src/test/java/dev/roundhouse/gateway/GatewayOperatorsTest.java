@@ -4,15 +4,20 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.roundhouse.kserve.proto.ModelInferRequest;
 import io.grpc.Status;
+import java.net.http.HttpResponse;
 import java.util.List;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
 
 /** What operators read of workers at a gateway. */
 @Timeout(180)
+@ExtendWith(OutputCaptureExtension.class)
 class GatewayOperatorsTest {
   private static FakeWorker w0;
   private static FakeWorker w1;
@@ -22,7 +27,11 @@ class GatewayOperatorsTest {
   static void start() throws Exception {
     w0 = new FakeWorker("w0", "m");
     w1 = new FakeWorker("w1", "m");
-    gateway = new RunningGateway(List.of(w1, w0), "--roundhouse.gateway.ejection.time=10m");
+    gateway =
+        new RunningGateway(
+            List.of(w1, w0),
+            "--roundhouse.gateway.ejection.time=10m",
+            "--management.endpoint.models.access=unrestricted");
     gateway.awaitReady(2);
   }
 
@@ -37,6 +46,8 @@ class GatewayOperatorsTest {
   void shouldKnowNothingOfOtherTests() {
     w0.operators.clear();
     w1.operators.clear();
+    w0.calls.clear();
+    w1.calls.clear();
   }
 
   @Test
@@ -132,6 +143,58 @@ class GatewayOperatorsTest {
         .startsWith(
             "{\"models\":[{\"worker\":\"w0\",\"name\":\"m\",\"weight\":2.0},"
                 + "{\"worker\":\"w1\",\"name\":\"m\",\"weight\":1.0}],");
+  }
+
+  @Test
+  void shouldChangeAWeightAtEveryWorkerThatHasTheModel(CapturedOutput output) throws Exception {
+    w0.operators.put("POST /actuator/models/a b", "200 {\"before\":1.0,\"weight\":2.5}");
+    w1.operators.put("POST /actuator/models/a b", "200 {\"before\":null,\"weight\":2.5}");
+    HttpResponse<String> all = gateway.change("/actuator/models/a%20b", "{\"weight\": 2.5}");
+    assertThat(all.statusCode()).isEqualTo(200);
+    assertThat(all.body())
+        .isEqualTo(
+            "{\"workers\":{\"w0\":{\"before\":1.0,\"weight\":2.5},\"w1\":{\"before\":null,\"weight\":2.5}}}");
+    assertThat(w0.calls).containsExactly("POST /actuator/models/a b {\"weight\":2.5}");
+    assertThat(output)
+        .containsPattern(
+            "127.0.0.1:[0-9]+ POST /actuator/models/a b: weight of model 'a b' set by \\{\"weight\":2.5}: w0 has, w1 has");
+
+    w0.operators.clear();
+    HttpResponse<String> one = gateway.change("/actuator/models/a%20b", "{\"weight\": 2.5}");
+    assertThat(one.statusCode()).as("w0 does not have the model").isEqualTo(200);
+    assertThat(one.body()).isEqualTo("{\"workers\":{\"w1\":{\"before\":null,\"weight\":2.5}}}");
+    w1.calls.clear();
+    assertThat(gateway.change("/actuator/models/a%20b?worker=w0", "{\"weight\": 2.5}").body())
+        .isEqualTo("{\"error\":\"no worker has a model 'a b'\"}");
+    assertThat(w1.calls).isEmpty();
+    assertThat(gateway.change("/actuator/models/m?worker=w2", "{}").body())
+        .isEqualTo("{\"error\":\"there is no worker 'w2'; there are w0, w1\"}");
+  }
+
+  @Test
+  void shouldSayWhichWorkersHaveNotMadeAChange() throws Exception {
+    w0.operators.put("POST /actuator/models/m", "200 {\"weight\":2.5}");
+    w1.operators.put("POST /actuator/models/m", "403 {\"error\":\"read-only\"}");
+    HttpResponse<String> some = gateway.change("/actuator/models/m", "{\"weight\": 2.5}");
+    assertThat(some.statusCode()).isEqualTo(502);
+    assertThat(some.body())
+        .isEqualTo("{\"workers\":{\"w0\":{\"weight\":2.5},\"w1\":{\"error\":\"read-only\"}}}");
+    w0.operators.put("POST /actuator/models/m", "403 none");
+    HttpResponse<String> none = gateway.change("/actuator/models/m", "{\"weight\": 2.5}");
+    assertThat(none.statusCode()).as("refused by all alike").isEqualTo(403);
+    assertThat(none.body())
+        .isEqualTo(
+            "{\"workers\":{\"w0\":{\"error\":\"it answered 403\"},\"w1\":{\"error\":\"read-only\"}}}");
+  }
+
+  @Test
+  void shouldPinNothingUnlessThatIsGranted() throws Exception {
+    w0.operators.put("POST /actuator/residency/m", "200 {}");
+    HttpResponse<String> refused = gateway.change("/actuator/residency/m", "{\"pinned\": true}");
+    assertThat(refused.statusCode()).isEqualTo(403);
+    assertThat(refused.body())
+        .contains("pin of model 'm'", "management.endpoint.residency.access=unrestricted");
+    assertThat(w0.calls).isEmpty();
   }
 
   @Test

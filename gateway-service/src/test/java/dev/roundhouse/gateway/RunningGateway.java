@@ -137,6 +137,11 @@ final class RunningGateway implements AutoCloseable {
     return sendTo("local.management.port", "GET", path, "").body();
   }
 
+  /** On the management port, with a body of JSON. */
+  HttpResponse<String> change(String path, String json) throws IOException, InterruptedException {
+    return sendTo("local.management.port", "POST", path, json, "Content-Type", "application/json");
+  }
+
   private HttpResponse<String> sendTo(
       String port, String method, String path, String body, String... headers)
       throws IOException, InterruptedException {

@@ -10,8 +10,10 @@ import java.net.UnknownHostException;
 import java.net.http.HttpClient;
 import java.net.http.HttpConnectTimeoutException;
 import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
+import java.net.http.HttpTimeoutException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -28,6 +30,9 @@ import java.util.concurrent.TimeoutException;
 public final class OperatorsClient implements AutoCloseable {
   private static final Duration CONNECT = Duration.ofSeconds(1);
   private static final int OK = 200;
+
+  /** Bytes of an answer to a change; a worker says less. */
+  private static final int MOST_SAID = 64 << 10;
 
   private final SpoolMemory memory = new SpoolMemory();
   private final HttpClient http =
@@ -64,9 +69,29 @@ public final class OperatorsClient implements AutoCloseable {
   <T> List<Answer<T>> ask(
       List<OperatorsPort> ports, String path, String accept, Duration limit, Reader<T> reader)
       throws InterruptedException {
+    return all(ports, limit, port -> ask(port, path, accept, limit, reader));
+  }
+
+  /**
+   * Tells all at once to make a change, bounded in time as {@link #ask} is. An answer has what the
+   * process said, whatever its status was.
+   *
+   * @param json that says what to change; telling it twice must not be more than telling it once
+   */
+  List<Answer<byte[]>> tell(List<OperatorsPort> ports, String path, byte[] json, Duration limit)
+      throws InterruptedException {
+    return all(ports, limit, port -> tell(port, path, json, limit));
+  }
+
+  private interface Question<T> {
+    Answer<T> to(OperatorsPort port) throws IOException, InterruptedException;
+  }
+
+  private <T> List<Answer<T>> all(List<OperatorsPort> ports, Duration limit, Question<T> question)
+      throws InterruptedException {
     List<Callable<Answer<T>>> questions = new ArrayList<>();
     for (OperatorsPort port : ports) {
-      questions.add(() -> ask(port, path, accept, limit, reader));
+      questions.add(() -> question.to(port));
     }
     List<Future<Answer<T>>> asked =
         askers.invokeAll(questions, limit.toNanos(), TimeUnit.NANOSECONDS);
@@ -95,6 +120,38 @@ public final class OperatorsClient implements AutoCloseable {
     } catch (IOException | RuntimeException e) {
       // here and not from its future, so that the time is its own
       return new Answer<>(port, null, 0, text(e, port, limit), secondsSince(from));
+    }
+  }
+
+  private Answer<byte[]> tell(OperatorsPort port, String path, byte[] json, Duration limit)
+      throws IOException, InterruptedException {
+    long from = System.nanoTime();
+    HttpRequest request =
+        HttpRequest.newBuilder(uri(port.address(), path))
+            .header("Content-Type", "application/json")
+            .header("Accept", "application/json")
+            .POST(BodyPublishers.ofByteArray(json))
+            .build();
+    try {
+      HttpResponse<InputStream> response = post(request);
+      try (InputStream body = response.body()) {
+        byte[] said = body.readNBytes(MOST_SAID);
+        return new Answer<>(port, said, response.statusCode(), "", secondsSince(from));
+      }
+    } catch (IOException | RuntimeException e) {
+      return new Answer<>(port, null, 0, text(e, port, limit), secondsSince(from));
+    }
+  }
+
+  /** Once more when a kept connection had been closed at the other end, as no POST is by itself. */
+  private HttpResponse<InputStream> post(HttpRequest request)
+      throws IOException, InterruptedException {
+    try {
+      return http.send(request, BodyHandlers.ofInputStream());
+    } catch (ConnectException | HttpTimeoutException e) {
+      throw e;
+    } catch (IOException e) {
+      return http.send(request, BodyHandlers.ofInputStream());
     }
   }
 

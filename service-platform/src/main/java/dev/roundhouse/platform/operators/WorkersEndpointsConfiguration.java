@@ -1,8 +1,10 @@
 package dev.roundhouse.platform.operators;
 
+import dev.roundhouse.platform.actuator.WriteAccess;
 import dev.roundhouse.platform.page.PageEnd;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.core.env.Environment;
 
 /** What answers operators for workers; an application adds for which, as {@link AnsweredFor}. */
 @Configuration(proxyBeanMethods = false)
@@ -19,13 +21,13 @@ public class WorkersEndpointsConfiguration {
   }
 
   @Bean
-  WorkersModels workersModels(AnsweredFor others) {
-    return new WorkersModels(others);
+  WorkersModels workersModels(AnsweredFor others, Environment environment) {
+    return new WorkersModels(others, WriteAccess.isGranted(environment, WriteAccess.MODELS));
   }
 
   @Bean
-  WorkersResidency workersResidency(AnsweredFor others) {
-    return new WorkersResidency(others);
+  WorkersResidency workersResidency(AnsweredFor others, Environment environment) {
+    return new WorkersResidency(others, WriteAccess.isGranted(environment, WriteAccess.RESIDENCY));
   }
 
   @Bean

@@ -1,9 +1,9 @@
 package dev.roundhouse.platform.operators;
 
+import dev.roundhouse.platform.actuator.WriteAccess;
 import java.io.IOException;
 import java.io.InputStream;
-import java.net.URLEncoder;
-import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Collectors;
@@ -11,18 +11,29 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.boot.actuate.endpoint.annotation.Endpoint;
 import org.springframework.boot.actuate.endpoint.annotation.ReadOperation;
 import org.springframework.boot.actuate.endpoint.annotation.Selector;
+import org.springframework.boot.actuate.endpoint.annotation.WriteOperation;
 import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
 import org.springframework.core.io.Resource;
+import tools.jackson.databind.node.JsonNodeFactory;
+import tools.jackson.databind.node.ObjectNode;
 
-/** {@code /actuator/models}: the models of all workers, each as its worker tells of it. */
+/**
+ * {@code /actuator/models}: the models of all workers, each as its worker tells of it; and their
+ * weights, which can be changed here where {@link WriteAccess#MODELS} says so.
+ */
 @Endpoint(id = "models")
 public final class WorkersModels {
   private static final String MODELS = "/actuator/models";
 
   private final WorkersQuestion question;
+  private final WorkersChange change;
 
-  public WorkersModels(AnsweredFor others) {
+  /**
+   * @param writable false when changes are refused, which is the default
+   */
+  public WorkersModels(AnsweredFor others, boolean writable) {
     question = new WorkersQuestion(others);
+    change = new WorkersChange(others, MODELS, WriteAccess.MODELS, writable, Duration.ZERO);
   }
 
   @ReadOperation
@@ -39,10 +50,9 @@ public final class WorkersModels {
   @ReadOperation
   public WebEndpointResponse<Resource> model(@Selector String name, @Nullable String worker)
       throws IOException {
-    String encoded = URLEncoder.encode(name, StandardCharsets.UTF_8).replace("+", "%20");
     List<Answer<AskedJson>> answers =
         question.ask(
-            MODELS + "/" + encoded,
+            MODELS + "/" + WorkersQuestion.encoded(name),
             worker,
             (from, type, body) -> AskedJson.named(question.memory(), from, body));
     if (answers == null) {
@@ -52,6 +62,14 @@ public final class WorkersModels {
       return WorkersQuestion.refusal("no worker has a model '%s'".formatted(name));
     }
     return answer(answers);
+  }
+
+  /** Changes a model's weight at every worker that has it, or at one. */
+  @WriteOperation
+  public WebEndpointResponse<Resource> change(
+      @Selector String name, @Nullable Double weight, @Nullable String worker) throws IOException {
+    ObjectNode body = JsonNodeFactory.instance.objectNode().put("weight", weight);
+    return change.make(name, worker, "weight of model '%s'".formatted(name), body);
   }
 
   private static WebEndpointResponse<Resource> answer(List<Answer<AskedJson>> answers) {

@@ -6,7 +6,9 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.SequenceInputStream;
 import java.io.StringWriter;
+import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
@@ -40,8 +42,7 @@ final class WorkersQuestion {
   @Nullable List<Answer<AskedJson>> ask(
       String path, @Nullable String worker, OperatorsClient.Reader<AskedJson> reader)
       throws IOException {
-    List<OperatorsPort> asked =
-        workers().stream().filter(port -> worker == null || port.name().equals(worker)).toList();
+    List<OperatorsPort> asked = named(worker);
     if (worker != null && asked.isEmpty()) {
       return null;
     }
@@ -53,6 +54,31 @@ final class WorkersQuestion {
       Thread.currentThread().interrupt();
       throw new IOException("interrupted while workers were asked", e);
     }
+  }
+
+  /**
+   * Tells to make a change.
+   *
+   * @param worker null for all
+   * @param besides the usual time
+   * @return null when there is no worker of that name
+   */
+  @Nullable List<Answer<byte[]>> tell(
+      String path, @Nullable String worker, byte[] json, Duration besides) throws IOException {
+    List<OperatorsPort> told = named(worker);
+    if (worker != null && told.isEmpty()) {
+      return null;
+    }
+    try {
+      return others.client().tell(told, path, json, others.settings().timeout().plus(besides));
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IOException("interrupted while workers were told", e);
+    }
+  }
+
+  private List<OperatorsPort> named(@Nullable String worker) {
+    return workers().stream().filter(port -> worker == null || port.name().equals(worker)).toList();
   }
 
   SpoolMemory memory() {
@@ -71,7 +97,16 @@ final class WorkersQuestion {
   }
 
   static WebEndpointResponse<Resource> refusal(String text) {
-    return json(NOT_FOUND, List.of(new ByteArrayInputStream(JsonReply.error(text))));
+    return refusal(NOT_FOUND, text);
+  }
+
+  static WebEndpointResponse<Resource> refusal(int status, String text) {
+    return json(status, List.of(new ByteArrayInputStream(JsonReply.error(text))));
+  }
+
+  /** A name as it stands in a path. */
+  static String encoded(String name) {
+    return URLEncoder.encode(name, StandardCharsets.UTF_8).replace("+", "%20");
   }
 
   /** How a worker answered, as the beginning of an object that is still open. */

@@ -157,7 +157,7 @@ export class Feed {
   #begin(begin) {
     this.#fields = begin.fields;
     this.uses = begin.uses;
-    // a node and a gateway pass no changes on
+    // at a node and a gateway a change is for all workers, and the page is one worker's
     this.changes = this.worker === null ? begin.changes : { weight: false, pinned: false };
     this.models.clear();
     this.had.clear();

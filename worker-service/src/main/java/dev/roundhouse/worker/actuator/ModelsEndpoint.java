@@ -1,6 +1,7 @@
 package dev.roundhouse.worker.actuator;
 
 import dev.roundhouse.engine.Engine;
+import dev.roundhouse.platform.actuator.WriteAccess;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.actuate.endpoint.annotation.Endpoint;
@@ -11,13 +12,10 @@ import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
 
 /**
  * {@code /actuator/models}: state, claim, queue, counts, cost and batches of each model; and its
- * weight, which can be changed here where {@value #ACCESS} says so.
+ * weight, which can be changed here where {@link WriteAccess#MODELS} says so.
  */
 @Endpoint(id = "models")
 public final class ModelsEndpoint {
-  /** Boot's own key; unlike Boot's, its default here is read-only. */
-  public static final String ACCESS = "management.endpoint.models.access";
-
   private final Engine engine;
   private final WeightChange weightChange;
   private final boolean writable;

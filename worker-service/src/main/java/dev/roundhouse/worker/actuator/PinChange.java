@@ -3,6 +3,7 @@ package dev.roundhouse.worker.actuator;
 import dev.roundhouse.bundle.model.ServingDefaults.Residency;
 import dev.roundhouse.engine.Engine;
 import dev.roundhouse.engine.model.ModelStatus;
+import dev.roundhouse.platform.actuator.WriteAccess;
 import dev.roundhouse.platform.audit.Audit;
 import java.time.Duration;
 import java.util.Map;
@@ -31,8 +32,8 @@ final class PinChange {
     if (!writable) {
       return refused(
           403,
-          "whether model '%s' is pinned cannot be changed here: this endpoint is read-only; start the worker with %s=unrestricted, on a management port that only operators reach"
-              .formatted(name, ResidencyEndpoint.ACCESS));
+          WriteAccess.refusal(
+              "whether model '" + name + "' is pinned", "worker", WriteAccess.RESIDENCY));
     }
     ModelStatus model = engine.model(name).orElse(null);
     if (model == null) {

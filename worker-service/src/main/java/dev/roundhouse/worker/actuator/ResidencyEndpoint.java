@@ -9,6 +9,7 @@ import dev.roundhouse.engine.dispatch.DispatchState.WeightsState;
 import dev.roundhouse.engine.hostweights.HostWeightsReport;
 import dev.roundhouse.engine.hostweights.HostWeightsTotals;
 import dev.roundhouse.engine.observe.Metric;
+import dev.roundhouse.platform.actuator.WriteAccess;
 import dev.roundhouse.worker.actuator.ResidencyDetails.Model;
 import dev.roundhouse.worker.actuator.ResidencyDetails.OnHost;
 import dev.roundhouse.worker.actuator.ResidencyDetails.Totals;
@@ -25,13 +26,10 @@ import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
 
 /**
  * {@code /actuator/residency}: which models' weights are on the device; and whether a model's stay
- * there, which can be changed here where {@value #ACCESS} says so.
+ * there, which can be changed here where {@link WriteAccess#RESIDENCY} says so.
  */
 @Endpoint(id = "residency")
 public final class ResidencyEndpoint {
-  /** Boot's own key; unlike Boot's, its default here is read-only. */
-  public static final String ACCESS = "management.endpoint.residency.access";
-
   private final Engine engine;
   private final ResidencyProperties properties;
   private final PinChange pinChange;

@@ -7,6 +7,7 @@ import dev.roundhouse.engine.Engine;
 import dev.roundhouse.engine.SchedulerReport;
 import dev.roundhouse.engine.dispatch.DispatchState.LaneState;
 import dev.roundhouse.engine.model.ModelStatus;
+import dev.roundhouse.platform.actuator.WriteAccess;
 import dev.roundhouse.platform.audit.Audit;
 import dev.roundhouse.worker.config.ModelProperties;
 import java.util.concurrent.CompletableFuture;
@@ -26,8 +27,7 @@ final class WeightChange {
   static Result readOnly(String name) {
     return new Refused(
         403,
-        "the weight of model '%s' cannot be changed here: this endpoint is read-only; start the worker with %s=unrestricted, on a management port that only operators reach"
-            .formatted(name, ModelsEndpoint.ACCESS));
+        WriteAccess.refusal("the weight of model '" + name + "'", "worker", WriteAccess.MODELS));
   }
 
   Result apply(String name, @Nullable Double weight) {

@@ -17,6 +17,7 @@ import dev.roundhouse.engine.schedule.Fifo;
 import dev.roundhouse.engine.schedule.VirtualTime;
 import dev.roundhouse.engine.thread.PlatformThreads;
 import dev.roundhouse.engine.time.NanoClock;
+import dev.roundhouse.platform.actuator.WriteAccess;
 import dev.roundhouse.platform.config.ServerKeys;
 import dev.roundhouse.platform.lifecycle.FailStopExit;
 import dev.roundhouse.platform.lifecycle.LameDuck;
@@ -64,7 +65,6 @@ import java.util.function.IntConsumer;
 import java.util.stream.Collectors;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.BeanFactoryPostProcessor;
-import org.springframework.boot.actuate.endpoint.Access;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.context.ApplicationContext;
@@ -177,7 +177,7 @@ class EngineConfiguration {
 
   @Bean
   ModelsEndpoint modelsEndpoint(Engine engine, Environment environment) {
-    return new ModelsEndpoint(engine, isWritable(environment, ModelsEndpoint.ACCESS));
+    return new ModelsEndpoint(engine, WriteAccess.isGranted(environment, WriteAccess.MODELS));
   }
 
   @Bean
@@ -189,19 +189,15 @@ class EngineConfiguration {
   ResidencyEndpoint residencyEndpoint(
       Engine engine, WorkerProperties properties, Environment environment) {
     return new ResidencyEndpoint(
-        engine, properties.residency(), isWritable(environment, ResidencyEndpoint.ACCESS));
-  }
-
-  private static boolean isWritable(Environment environment, String key) {
-    return environment.getProperty(key, Access.class, Access.READ_ONLY) == Access.UNRESTRICTED;
+        engine, properties.residency(), WriteAccess.isGranted(environment, WriteAccess.RESIDENCY));
   }
 
   @Bean
   PageFeed pageFeed(Engine engine, Environment environment) {
     Changes changes =
         new Changes(
-            isWritable(environment, ModelsEndpoint.ACCESS),
-            isWritable(environment, ResidencyEndpoint.ACCESS));
+            WriteAccess.isGranted(environment, WriteAccess.MODELS),
+            WriteAccess.isGranted(environment, WriteAccess.RESIDENCY));
     return new WorkerPage(engine, NanoClock.SYSTEM, changes);
   }
 

@@ -1,0 +1,114 @@
+package dev.roundhouse.platform.operators;
+
+import dev.roundhouse.platform.actuator.WriteAccess;
+import dev.roundhouse.platform.audit.Audit;
+import dev.roundhouse.platform.rest.JsonReply;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.time.Duration;
+import java.util.List;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
+import org.springframework.core.io.Resource;
+import tools.jackson.core.JacksonException;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
+import tools.jackson.databind.node.JsonNodeFactory;
+import tools.jackson.databind.node.ObjectNode;
+
+/**
+ * A change of one model that every worker which has it makes, each over its own port. None undoes
+ * it because another did not make it: the answer says which did.
+ */
+final class WorkersChange {
+  private static final int OK = 200;
+  private static final int FORBIDDEN = 403;
+  private static final int BAD_GATEWAY = 502;
+  private static final JsonMapper JSON = new JsonMapper();
+
+  private final WorkersQuestion question;
+  private final String path;
+  private final String access;
+  private final boolean granted;
+  private final Duration besides;
+
+  /**
+   * @param path of the endpoint, at workers as here
+   * @param access the key that grants it
+   * @param besides what the change may take, beyond what an answer may
+   */
+  WorkersChange(AnsweredFor others, String path, String access, boolean granted, Duration besides) {
+    question = new WorkersQuestion(others);
+    this.path = path;
+    this.access = access;
+    this.granted = granted;
+    this.besides = besides;
+  }
+
+  /**
+   * Makes it.
+   *
+   * @param worker null for all that have the model
+   * @param what is changed, as in {@code the weight of model 'm'}
+   * @param body that workers are sent
+   */
+  WebEndpointResponse<Resource> make(
+      String model, @Nullable String worker, String what, ObjectNode body) throws IOException {
+    if (!granted) {
+      return WorkersQuestion.refusal(
+          FORBIDDEN, WriteAccess.refusal(what, "process of this port", access));
+    }
+    byte[] json = body.toString().getBytes(StandardCharsets.UTF_8);
+    List<Answer<byte[]>> answers =
+        question.tell(path + "/" + WorkersQuestion.encoded(model), worker, json, besides);
+    if (answers == null) {
+      return question.noWorker(String.valueOf(worker));
+    }
+    List<Answer<byte[]>> having =
+        answers.stream().filter(each -> each.status() != WorkersQuestion.NOT_FOUND).toList();
+    if (having.isEmpty()) {
+      return WorkersQuestion.refusal("no worker has a model '%s'".formatted(model));
+    }
+    ObjectNode workers = JsonNodeFactory.instance.objectNode();
+    having.forEach(each -> workers.set(each.port().name(), said(each)));
+    Audit.record("%s set by %s: %s".formatted(what, body, summary(having)));
+    ObjectNode all = JsonNodeFactory.instance.objectNode();
+    all.set("workers", workers);
+    return WorkersQuestion.json(status(having), List.of(WorkersQuestion.text(all.toString())));
+  }
+
+  /** 200 when all made it, the code of all that refused alike, else 502. */
+  private static int status(List<Answer<byte[]>> answers) {
+    int first = answers.getFirst().status();
+    boolean alike = answers.stream().allMatch(each -> each.status() == first);
+    return alike && first >= OK ? first : BAD_GATEWAY;
+  }
+
+  private static String summary(List<Answer<byte[]>> answers) {
+    return answers.stream()
+        .map(
+            each ->
+                each.port().name()
+                    + (each.status() == OK
+                        ? " has"
+                        : each.status() > 0 ? " answered " + each.status() : " did not answer"))
+        .collect(Collectors.joining(", "));
+  }
+
+  /** What it answered, when that is an object. */
+  private static JsonNode said(Answer<byte[]> answer) {
+    byte[] body = answer.value();
+    if (body != null) {
+      try {
+        if (JSON.readTree(body) instanceof ObjectNode object) {
+          return object;
+        }
+      } catch (JacksonException e) {
+        // said below
+      }
+    }
+    String failure = body == null ? answer.failure() : "it answered " + answer.status();
+    return JSON.readTree(JsonReply.error(failure));
+  }
+}
