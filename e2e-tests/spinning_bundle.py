@@ -77,5 +77,15 @@ def write_endless(repository: Path, name: str) -> Path:
     return bundle_files.write(repository / name, MANIFEST, modules)
 
 
+def write_sequence(repository: Path, name: str) -> Path:
+    """A costly one whose requests are steps of sequences."""
+    manifest = MANIFEST.replace("outputs:\n", "  - {name: START, dtype: i32, shape: [n, 1]}\noutputs:\n")
+    manifest = manifest.replace("files:\n", "serving:\n  sequence:\n    controls: {start: START}\nfiles:\n")
+    begun = program(COSTLY_START).replace(
+        "%turns: tensor<1x1xi64>)", "%turns: tensor<1x1xi64>, %begun: tensor<1x1xi32>)"
+    )
+    return bundle_files.write(repository / name, manifest, {"model.b1.mlir": begun})
+
+
 def turns(count: int) -> dict[str, np.ndarray]:
     return {INPUT: np.array([[count]], np.int64)}
