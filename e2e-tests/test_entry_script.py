@@ -23,7 +23,7 @@ def run(*arguments: str, cwd: Path = ROOT, timeout: float = 300) -> subprocess.C
     [
         (),
         *((command,) for command in ("up", "import", "test", "demo", "doctor", "bench")),
-        *((command,) for command in ("classpath", "sim", "image", "gpu-pack")),
+        *((command,) for command in ("classpath", "top", "sim", "image", "gpu-pack")),
     ],
 )
 def test_should_explain_itself_when_asked_for_help(arguments: tuple[str, ...], tmp_path: Path) -> None:
@@ -59,6 +59,21 @@ def test_should_state_its_version_when_asked() -> None:
 def test_should_refuse_and_name_the_flag_when_an_option_is_wrong(arguments: tuple[str, ...], complaint: str) -> None:
     result = run("up", *arguments)
     assert result.returncode != 0
+    assert complaint in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "complaint"),
+    [
+        (("--sort", "size"), 2, "--sort takes model, state, queue, due, had, place, next or waits, not 'size'"),
+        (("--worker",), 2, "--worker needs a value"),
+        (("http://localhost",), 2, "top takes an address as host:port, not 'http://localhost'"),
+        (("localhost:1", "--once"), 1, "no events from localhost:1: "),
+    ],
+)
+def test_should_refuse_to_show_what_is_not_there(arguments: tuple[str, ...], code: int, complaint: str) -> None:
+    result = run("top", *arguments)
+    assert result.returncode == code
     assert complaint in result.stderr
 
 

@@ -102,6 +102,19 @@ def test_should_answer_every_call_while_a_worker_is_killed(
     assert server_ready(node.worker(1)["ports"]["grpc"])
 
 
+def test_should_show_each_worker_in_a_terminal(node: Node) -> None:
+    node.await_ready()
+    command = [SCRIPT, "top", str(node.metrics), "--once"]
+    several = subprocess.run(command, capture_output=True, text=True, timeout=DEADLINE)
+    assert several.returncode == 1
+    names = several.stderr.strip().partition("choose one with --worker NAME, of ")[2].split(", ")
+    assert len(names) == 2
+    for name in names:
+        shown = subprocess.run([*command, "--worker", name], capture_output=True, text=True, timeout=DEADLINE)
+        assert shown.returncode == 0, shown.stderr
+        assert [row.split()[:2] for row in shown.stdout.splitlines()[4:]] == [["simple", "ready"], ["spin", "ready"]]
+
+
 def test_should_answer_every_call_while_a_device_hangs(
     node: Node, loads: Callable[..., FaultLoad], report: Report
 ) -> None:

@@ -2,6 +2,12 @@
 
 import hashlib
 import json
+import os
+import pty
+import re
+import select
+import subprocess
+import termios
 import threading
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -21,8 +27,9 @@ import spinning_bundle
 from calls import request
 from conftest import logs_shown
 from page_events import PageEvents, Row
-from worker_process import WorkerProcess, wait_until
+from worker_process import ROOT, WorkerProcess, wait_until
 
+SCRIPT = ROOT / "roundhouse"
 FOR_EVER = 2**62
 LARGE = 8 << 20
 SMALL = 16 << 10
@@ -208,3 +215,52 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
 def test_should_say_why_a_model_waits(stage: Stage, model: str, why: str, words: str) -> None:
     row = stage.row(model, why, lambda row: row["why"] == why)
     assert words in row["words"]
+
+
+def top(stage: Stage, *options: str) -> list[str]:
+    address = f"{stage.worker.host}:{stage.worker.ports.metrics}"
+    command = [SCRIPT, "top", address, *options]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=True)
+    return done.stdout.splitlines()
+
+
+def test_should_print_the_same_words_in_a_terminal(stage: Stage) -> None:
+    facts, device, _, head, *rows = top(stage, "--once", "--sort", "model")
+    assert re.search(r", fifo; runs 'steps'; weights on the device: 8\.[45] MB of 17 MB$", facts)
+    assert device == "device: 100 % busy"
+    assert re.split(r"  +", head) == ["Model", "State", "Queue", "Due", "Had", "Place", "Next use", "Why it waits"]
+    assert [row.split()[0] for row in rows] == sorted(stage.page.rows)
+    for row in rows:
+        known = stage.page.rows[row.split()[0]]
+        assert (known["words"] or known["reason"]).split("; the device")[0].split(" until ")[0] in row
+    (pinned,) = top(stage, "--once", "--filter", "anchor device")[4:]
+    assert "device, pinned" in pinned
+
+
+def test_should_fit_a_terminal_and_leave_it_as_it_was(stage: Stage) -> None:
+    terminal, inside = pty.openpty()
+    termios.tcsetwinsize(terminal, (8, 60))
+    before = termios.tcgetattr(inside)
+    command = [SCRIPT, "top", str(stage.worker.ports.metrics)]
+    shown = ""
+    with subprocess.Popen(command, stdin=inside, stdout=inside, stderr=inside) as process:
+
+        def drawn() -> bool:
+            nonlocal shown
+            if select.select([terminal], [], [], 1)[0]:
+                shown += os.read(terminal, 65536).decode(errors="replace")
+            return shown.count("Why it waits") > 1
+
+        wait_until(drawn, SECONDS, "it is drawn twice")
+        os.write(terminal, b"q")
+        assert process.wait(SECONDS) == 0
+    while select.select([terminal], [], [], 0)[0]:
+        shown += os.read(terminal, 65536).decode(errors="replace")
+    assert shown.endswith("\x1b[?1049l")
+    assert termios.tcgetattr(inside) == before
+    frame = shown.split("\x1b[H")[-2]
+    lines = [re.sub(r"\x1b\[[0-9?]*[a-zA-Z]", "", line) for line in frame.split("\r\n")]
+    assert len(lines) == 8
+    assert max(map(len, lines)) <= 60
+    os.close(terminal)
+    os.close(inside)
