@@ -1,4 +1,4 @@
-"""Models that are Java alone, metas which call no other: those that Triton's examples of strings and parts ask for."""
+"""Models that are Java: those that Triton's examples of strings and parts ask for, and a test's own."""
 
 import hashlib
 from pathlib import Path
@@ -85,12 +85,16 @@ client_outputs:
 """
 
 
-def write(repository: Path, name: str, contract: str, source: str) -> Path:
+def write(repository: Path, name: str, contract: str, source: str, *calls: str) -> Path:
+    """A meta, with the names of the models that it calls."""
     folder = repository / name
     folder.mkdir(parents=True)
     (folder / "Model.java").write_text(source, encoding="utf-8")
     digest = hashlib.sha256(source.encode()).hexdigest()
-    manifest = f'format_version: "3"\nkind: meta\n{contract}meta: {{calls: []}}\nfiles:\n  Model.java: {digest}\n'
+    called = ", ".join(calls)
+    manifest = (
+        f'format_version: "3"\nkind: meta\n{contract}meta: {{calls: [{called}]}}\nfiles:\n  Model.java: {digest}\n'
+    )
     (folder / "manifest.yaml").write_text(manifest, encoding="utf-8")
     return folder
 
