@@ -188,6 +188,18 @@ class GatewayOperatorsTest {
   }
 
   @Test
+  void shouldSayWhichSettingsAreInEffectHereAndAtWorkers() throws Exception {
+    w0.operators.put("/actuator/settings", "{\"settings\":[]}");
+    assertThat(withoutSeconds(gateway.management("/actuator/settings")))
+        .startsWith(
+            "{\"settings\":[{\"key\":\"roundhouse.gateway.ejection.time\",\"value\":\"10m\",")
+        .contains(
+            "{\"key\":\"roundhouse.gateway.health.interval\",\"value\":\"100ms\",\"default\":\"1s\",\"from\":\"command line\",\"origin\":null}",
+            "{\"key\":\"roundhouse.gateway.workers.w0.address\",",
+            "],\"workers\":[{\"worker\":\"w0\",\"answered\":true,\"failure\":null,\"answer\":{\"settings\":[]}},");
+  }
+
+  @Test
   void shouldPinNothingUnlessThatIsGranted() throws Exception {
     w0.operators.put("POST /actuator/residency/m", "200 {}");
     HttpResponse<String> refused = gateway.change("/actuator/residency/m", "{\"pinned\": true}");

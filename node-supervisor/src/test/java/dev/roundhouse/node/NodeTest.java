@@ -121,6 +121,9 @@ class NodeTest {
       assertThat(get(node, "/metrics?workers=false"))
           .contains("roundhouse_node_ready 1.0")
           .doesNotContain("worker0\",of", "scrape_up");
+      assertThat(get(node, "/actuator/settings"))
+          .contains("{\"key\":\"roundhouse.node.devices.cpu-workers\",\"value\":\"2\",")
+          .contains("\"workers\":[{\"worker\":\"worker0\",\"answered\":true,");
       assertThat(get(node, "/actuator/models?worker=worker1"))
           .startsWith(
               "200 {\"models\":[{\"worker\":\"worker1\",\"name\":\"of worker\"}],"

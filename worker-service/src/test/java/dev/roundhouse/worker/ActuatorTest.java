@@ -91,6 +91,15 @@ class ActuatorTest {
   }
 
   @Test
+  void shouldSayWhichSettingsAreNotAtTheirDefaults() throws Exception {
+    assertThat(worker.get("metrics", "/actuator/settings"))
+        .contains(
+            "{\"key\":\"roundhouse.worker.models.double.max-queue-delay\",\"value\":\"1m\",\"default\":")
+        .contains("\"from\":\"command line\",\"origin\":null}")
+        .doesNotContain("roundhouse.worker.scheduler.max-queued-bytes");
+  }
+
+  @Test
   void shouldDescribeEveryFieldInTheDocumentation() throws Exception {
     String page = Files.readString(Path.of("../docs/actuator.md"));
     for (String endpoint : atFirst.keySet()) {

@@ -50,7 +50,7 @@ import org.springframework.core.env.Environment;
 @Configuration(proxyBeanMethods = false)
 @EnableConfigurationProperties(NodeProperties.class)
 class NodeConfiguration {
-  /** No route here takes a body. */
+  /** A weight or a pin is all that a route here takes. */
   private static final int MOST_BODY_BYTES = 64 << 10;
 
   private static final Duration STALLED = Duration.ofMinutes(1);

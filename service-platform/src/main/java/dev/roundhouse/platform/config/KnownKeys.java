@@ -6,7 +6,9 @@ import java.lang.reflect.Type;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.bind.DataObjectPropertyName;
+import org.springframework.boot.context.properties.bind.DefaultValue;
 import org.springframework.boot.context.properties.source.ConfigurationPropertyName;
 import org.springframework.boot.context.properties.source.ConfigurationPropertyName.Form;
 
@@ -16,7 +18,24 @@ public final class KnownKeys {
   /** Stands for a name that the operator chooses. */
   public static final String ANY = "*";
 
-  private final List<List<String>> patterns = new ArrayList<>();
+  private final List<Known> known = new ArrayList<>();
+
+  /**
+   * One key.
+   *
+   * @param pattern its elements
+   * @param type of its value
+   * @param defaultValue as it is written; null for none
+   */
+  record Known(List<String> pattern, Type type, @Nullable String defaultValue) {
+    boolean matches(ConfigurationPropertyName key) {
+      return KnownKeys.matches(pattern, key);
+    }
+
+    boolean isList() {
+      return type instanceof ParameterizedType list && list.getRawType() == List.class;
+    }
+  }
 
   public KnownKeys(String prefix, Class<? extends Record> root) {
     collect(List.of(prefix.split("\\.")), root);
@@ -24,11 +43,15 @@ public final class KnownKeys {
 
   /** Keys in order, elements as they are written in documents, {@link #ANY} for names. */
   public List<String> all() {
-    return patterns.stream().map(pattern -> String.join(".", pattern)).toList();
+    return known.stream().map(each -> String.join(".", each.pattern)).toList();
+  }
+
+  List<Known> known() {
+    return List.copyOf(known);
   }
 
   boolean contains(ConfigurationPropertyName key) {
-    return patterns.stream().anyMatch(pattern -> matches(pattern, key));
+    return known.stream().anyMatch(each -> each.matches(key));
   }
 
   /**
@@ -47,20 +70,30 @@ public final class KnownKeys {
   }
 
   private void collect(List<String> prefix, Class<?> type) {
-    for (RecordComponent component : type.getRecordComponents()) {
+    RecordComponent[] components = type.getRecordComponents();
+    for (int i = 0; i < components.length; i++) {
       add(
-          append(prefix, DataObjectPropertyName.toDashedForm(component.getName())),
-          component.getGenericType());
+          append(prefix, DataObjectPropertyName.toDashedForm(components[i].getName())),
+          components[i].getGenericType(),
+          defaultValue(type, i));
     }
   }
 
-  private void add(List<String> key, Type type) {
+  /** Of a record's component, as its annotation has it; null for none. */
+  private static @Nullable String defaultValue(Class<?> type, int component) {
+    DefaultValue value =
+        type.getDeclaredConstructors()[0].getParameters()[component].getAnnotation(
+            DefaultValue.class);
+    return value == null || value.value().length == 0 ? null : String.join(",", value.value());
+  }
+
+  private void add(List<String> key, Type type, @Nullable String defaultValue) {
     if (type instanceof Class<?> plain && plain.isRecord()) {
       collect(key, plain);
     } else if (type instanceof ParameterizedType map && map.getActualTypeArguments().length == 2) {
-      add(append(key, ANY), map.getActualTypeArguments()[1]);
+      add(append(key, ANY), map.getActualTypeArguments()[1], null);
     } else {
-      patterns.add(key);
+      known.add(new Known(key, type, defaultValue));
     }
   }
 

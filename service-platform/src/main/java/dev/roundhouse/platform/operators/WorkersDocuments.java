@@ -22,6 +22,13 @@ final class WorkersDocuments {
    * @param worker null for all
    */
   WebEndpointResponse<Resource> read(@Nullable String worker) throws IOException {
+    return read(worker, "");
+  }
+
+  /**
+   * @param own properties of the process itself, each with a comma behind it
+   */
+  WebEndpointResponse<Resource> read(@Nullable String worker, String own) throws IOException {
     List<Answer<AskedJson>> answers =
         question.ask(
             path, worker, (from, type, body) -> AskedJson.document(question.memory(), body));
@@ -29,7 +36,7 @@ final class WorkersDocuments {
       return question.noWorker(String.valueOf(worker));
     }
     List<InputStream> parts = new ArrayList<>();
-    String before = "{\"workers\":[";
+    String before = "{" + own + "\"workers\":[";
     for (Answer<AskedJson> answer : answers) {
       parts.add(WorkersQuestion.text(before + WorkersQuestion.opened(answer) + ",\"answer\":"));
       AskedJson json = answer.value();

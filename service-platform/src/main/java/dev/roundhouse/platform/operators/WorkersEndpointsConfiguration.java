@@ -1,12 +1,16 @@
 package dev.roundhouse.platform.operators;
 
 import dev.roundhouse.platform.actuator.WriteAccess;
+import dev.roundhouse.platform.config.EffectiveSettings;
 import dev.roundhouse.platform.page.PageEnd;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.core.env.Environment;
 
-/** What answers operators for workers; an application adds for which, as {@link AnsweredFor}. */
+/**
+ * What answers operators for workers; an application adds for which, as {@link AnsweredFor}, and
+ * its own {@link EffectiveSettings}.
+ */
 @Configuration(proxyBeanMethods = false)
 public class WorkersEndpointsConfiguration {
 
@@ -28,6 +32,11 @@ public class WorkersEndpointsConfiguration {
   @Bean
   WorkersResidency workersResidency(AnsweredFor others, Environment environment) {
     return new WorkersResidency(others, WriteAccess.isGranted(environment, WriteAccess.RESIDENCY));
+  }
+
+  @Bean
+  WorkersSettings workersSettings(AnsweredFor others, EffectiveSettings own) {
+    return new WorkersSettings(others, own);
   }
 
   @Bean

@@ -17,7 +17,9 @@ import dev.roundhouse.engine.schedule.Fifo;
 import dev.roundhouse.engine.schedule.VirtualTime;
 import dev.roundhouse.engine.thread.PlatformThreads;
 import dev.roundhouse.engine.time.NanoClock;
+import dev.roundhouse.platform.actuator.SettingsEndpoint;
 import dev.roundhouse.platform.actuator.WriteAccess;
+import dev.roundhouse.platform.config.EffectiveSettings;
 import dev.roundhouse.platform.config.ServerKeys;
 import dev.roundhouse.platform.lifecycle.FailStopExit;
 import dev.roundhouse.platform.lifecycle.LameDuck;
@@ -70,6 +72,7 @@ import org.springframework.boot.context.properties.EnableConfigurationProperties
 import org.springframework.context.ApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.core.env.ConfigurableEnvironment;
 import org.springframework.core.env.Environment;
 
 /** The engine, its lifecycle, and its actuator views. */
@@ -178,6 +181,12 @@ class EngineConfiguration {
   @Bean
   ModelsEndpoint modelsEndpoint(Engine engine, Environment environment) {
     return new ModelsEndpoint(engine, WriteAccess.isGranted(environment, WriteAccess.MODELS));
+  }
+
+  @Bean
+  SettingsEndpoint settingsEndpoint(ConfigurableEnvironment environment) {
+    return new SettingsEndpoint(
+        new EffectiveSettings(WorkerProperties.PREFIX, WorkerProperties.class, environment));
   }
 
   @Bean
