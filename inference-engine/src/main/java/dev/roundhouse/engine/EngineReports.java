@@ -16,6 +16,7 @@ import dev.roundhouse.engine.observe.Metric;
 import dev.roundhouse.engine.observe.ModelCounters;
 import dev.roundhouse.engine.observe.ModelTotals;
 import dev.roundhouse.engine.observe.Waiting;
+import dev.roundhouse.engine.sequence.SequenceMemory;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
@@ -248,6 +249,11 @@ public final class EngineReports {
     return requests.sequences();
   }
 
+  /** Bytes of memory for requests that sequences hold, and how many they may. */
+  public SequenceMemory sequenceMemory() {
+    return requests.sequenceMemory();
+  }
+
   /** Host memory that weights take. */
   public HostWeightsTotals hostWeights() {
     return hostWeights.totals();
@@ -276,5 +282,10 @@ public final class EngineReports {
   /** Nanoseconds since the start that the device ran, and was idle, by reason. */
   public Map<DeviceUse, Long> deviceTime() {
     return requests.dispatch().deviceTime();
+  }
+
+  /** Nanoseconds since the start that weights were on their way to the device. */
+  public long linkNanos() {
+    return requests.dispatch().linkNanos();
   }
 }

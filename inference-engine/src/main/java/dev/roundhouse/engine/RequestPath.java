@@ -22,6 +22,7 @@ import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.request.Outcome;
 import dev.roundhouse.engine.request.Submission;
 import dev.roundhouse.engine.residency.Residency;
+import dev.roundhouse.engine.sequence.SequenceMemory;
 import dev.roundhouse.engine.sequence.SequenceRules;
 import dev.roundhouse.engine.state.DeviceStates;
 import java.util.Optional;
@@ -242,6 +243,11 @@ final class RequestPath {
   /** Open sequences. */
   int sequences() {
     return admission.sequences().count();
+  }
+
+  /** Memory that they hold. */
+  SequenceMemory sequenceMemory() {
+    return admission.sequences().memory();
   }
 
   /** Bytes held by accepted requests and unwritten answers. */

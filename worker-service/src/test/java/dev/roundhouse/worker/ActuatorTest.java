@@ -91,6 +91,18 @@ class ActuatorTest {
   }
 
   @Test
+  void shouldShowWhatIsOpenAndHowMuchThereIs() throws Exception {
+    assertThat(worker.get("metrics", "/metrics"))
+        .contains("\nroundhouse_batch_slots 3.0\n", "\nroundhouse_batch_slots_in_use ")
+        .containsPattern("\nroundhouse_link_busy_seconds_total [0-9.E-]+\n")
+        .contains("\nroundhouse_grpc_streams_open 0.0\n")
+        .contains("\nroundhouse_sequences_held_bytes 0.0\n", "\nroundhouse_sequences_limit_bytes ")
+        .contains("\nroundhouse_shared_memory_bytes{kind=\"system\"} 0.0\n")
+        .contains("\nroundhouse_shared_memory_regions{kind=\"cuda\"} 0.0\n")
+        .contains("\nroundhouse_shared_memory_regions_limit ");
+  }
+
+  @Test
   void shouldSayWhichSettingsAreNotAtTheirDefaults() throws Exception {
     assertThat(worker.get("metrics", "/actuator/settings"))
         .contains(

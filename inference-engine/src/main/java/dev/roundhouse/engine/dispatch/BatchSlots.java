@@ -35,6 +35,15 @@ final class BatchSlots {
     return null;
   }
 
+  /** How many hold a batch. */
+  int used() {
+    int used = 0;
+    for (BatchSlot slot : slots) {
+      used += slot.isFree() ? 0 : 1;
+    }
+    return used;
+  }
+
   /** True when any slot holds a batch of the model. */
   boolean hold(Servable model) {
     for (BatchSlot slot : slots) {

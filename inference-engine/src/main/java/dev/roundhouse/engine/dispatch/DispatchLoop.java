@@ -133,6 +133,10 @@ public final class DispatchLoop {
   }
 
   /** Bytes of weights on the device. Any thread may ask. */
+  long linkNanos() {
+    return weights.linkNanos();
+  }
+
   long residentWeightBytes() {
     return parts.cache().residentBytes();
   }
@@ -203,7 +207,8 @@ public final class DispatchLoop {
         each,
         clock.nanoTime(),
         parts.recent().latest(lanes),
-        parts.recentLoads().latest(lanes));
+        parts.recentLoads().latest(lanes),
+        parts.slots().used());
   }
 
   // --- the end

@@ -230,6 +230,11 @@ public final class DispatchProxy {
     return loop.pipeline().time().read();
   }
 
+  /** Nanoseconds since the start that weights were on their way to the device. */
+  public long linkNanos() {
+    return loop.linkNanos();
+  }
+
   /**
    * Asks for the loop's state. Takes the loop time linear in the number of models.
    *

@@ -18,6 +18,7 @@ import org.jspecify.annotations.Nullable;
  * @param atNanos when that was, on the engine's clock
  * @param runs the latest ones, warm-up included
  * @param loads of weights, the latest ones, failed ones included
+ * @param usedSlots of the {@link #BATCH_SLOTS}, those that hold a batch
  */
 public record DispatchState(
     String discipline,
@@ -28,7 +29,10 @@ public record DispatchState(
     List<LaneState> models,
     long atNanos,
     Latest runs,
-    Latest loads) {
+    Latest loads,
+    int usedSlots) {
+  /** Batches that may be made up, run and answered at once. */
+  public static final int BATCH_SLOTS = BatchSlots.COUNT;
 
   /**
    * The latest things of a kind that ended.

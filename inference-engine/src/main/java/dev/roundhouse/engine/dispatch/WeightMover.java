@@ -57,6 +57,7 @@ final class WeightMover {
   private final WeightEvictions evictions;
   private final RoomForRuns room;
   private final NanoClock clock;
+  private final LinkTime link;
   private final boolean selfManaged;
   private final List<Begun> begun = new ArrayList<>(MOST);
 
@@ -81,6 +82,7 @@ final class WeightMover {
     warmUp = parts.warmUp();
     recent = parts.recentLoads();
     clock = parts.clock();
+    link = new LinkTime(clock);
     evictions = new WeightEvictions(parts, uploads, asked);
     room = new RoomForRuns(evictions);
   }
@@ -237,6 +239,7 @@ final class WeightMover {
     WeightLoad load = new WeightLoad(next.modelIndex(), next.weights());
     long expected = cache.expectedNanos(next.weights());
     begun.add(new Begun(load, expected, tries));
+    link.busy(now);
     cache.begin(next.modelIndex());
     lanes.loadBegun(next, expected, now);
     uploads.begin(load);
@@ -247,6 +250,9 @@ final class WeightMover {
   private void onEnded(WeightLoad load) {
     Begun of = begun.stream().filter(each -> each.load == load).findFirst().orElseThrow();
     begun.remove(of);
+    if (begun.isEmpty()) {
+      link.free(load.endedNanos());
+    }
     cache.ended(load);
     ModelLane loaded = lanes.get(load.modelIndex());
     Throwable failure = load.failure();
@@ -429,6 +435,11 @@ final class WeightMover {
   }
 
   // --- what others may know
+
+  /** Any thread. */
+  long linkNanos() {
+    return link.nanos();
+  }
 
   DispatchState.CacheState state() {
     return new DispatchState.CacheState(

@@ -222,6 +222,11 @@ public final class Sequences {
     return models.values().stream().mapToInt(Map::size).sum();
   }
 
+  /** What they hold of the memory for requests. */
+  public synchronized SequenceMemory memory() {
+    return new SequenceMemory(heldBytes, bytes.limit() / MEMORY_PART);
+  }
+
   private void over(Sequence sequence) {
     sequence.over = true;
     release(sequence);

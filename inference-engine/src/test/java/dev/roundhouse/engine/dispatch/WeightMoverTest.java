@@ -54,6 +54,20 @@ class WeightMoverTest {
   // --- how many at a time
 
   @Test
+  void shouldCountTheTimeOnTheLinkOnceForLoadsBesideEachOther() {
+    TestEngine engine = SmallDevice.engine(Long.MAX_VALUE, 0, MILLISECOND_FOR_ONE);
+    loadThree(engine, BYTES);
+    takeAllAway(engine);
+    long before = engine.engine().reports().linkNanos();
+    ask(engine, "a");
+    ask(engine, "b");
+    engine.run();
+    assertThat(engine.engine().reports().linkNanos() - before)
+        .as("to the microsecond")
+        .isBetween(2 * MILLIS, 2 * MILLIS + 1000);
+  }
+
+  @Test
   void shouldBringTwoAtATimeAndMuchSmallerOnesBesideThem() {
     TestEngine engine = SmallDevice.engine(Long.MAX_VALUE, 0, MILLISECOND_FOR_ONE);
     loadThree(engine, BYTES);

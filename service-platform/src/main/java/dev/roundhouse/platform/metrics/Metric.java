@@ -276,6 +276,18 @@ public enum Metric {
       "roundhouse_sequences",
       "Sequences whose state is kept between requests",
       "`Sequences`"),
+  SEQUENCES_HELD(
+      of(WORKER),
+      GAUGE,
+      "roundhouse_sequences_held_bytes",
+      "Memory for requests that open sequences hold, with their state",
+      "`Sequences`"),
+  SEQUENCES_LIMIT(
+      of(WORKER),
+      GAUGE,
+      "roundhouse_sequences_limit_bytes",
+      "Memory for requests that they may hold, a quarter of it; sequences that begin beyond that are refused",
+      "`Sequences`"),
   WEIGHTS_RESIDENT(
       of(WORKER),
       GAUGE,
@@ -301,6 +313,24 @@ public enum Metric {
       "Time in which nothing ran: `no-requests`; `weights` were awaited or room was made; `held` for larger batches (`max-queue-delay`); `answers` of earlier runs were being read and there was no room for another batch; `dispatch`, the host made a batch up or gave answers",
       "`DeviceTime`",
       "reason"),
+  BATCH_SLOTS_USED(
+      of(WORKER),
+      GAUGE,
+      "roundhouse_batch_slots_in_use",
+      "Batches that are made up, run or are answered",
+      "`BatchSlots`; asked"),
+  BATCH_SLOTS(
+      of(WORKER),
+      GAUGE,
+      "roundhouse_batch_slots",
+      "Batches that may be so at once",
+      "`BatchSlots`"),
+  LINK_BUSY(
+      of(WORKER),
+      COUNTER,
+      "roundhouse_link_busy_seconds_total",
+      "Time in which weights were on their way to the device, however many at once",
+      "`LinkTime`"),
   WEIGHTS_BUDGET(
       of(WORKER),
       GAUGE,
@@ -427,6 +457,26 @@ public enum Metric {
       "roundhouse_device_memory_largest_free_block_bytes",
       "Most device memory that one allocation can get without anything being freed",
       "the PJRT plugin"),
+  SHARED_MEMORY_REGIONS(
+      of(WORKER),
+      GAUGE,
+      "roundhouse_shared_memory_regions",
+      "Regions of shared memory that clients have registered, by kind: `system` or `cuda`",
+      "`RegionTable`",
+      "kind"),
+  SHARED_MEMORY_LIMIT(
+      of(WORKER),
+      GAUGE,
+      "roundhouse_shared_memory_regions_limit",
+      "Regions that may be registered, of both kinds together: `shared-memory.max-regions`",
+      "configuration"),
+  SHARED_MEMORY(
+      of(WORKER),
+      GAUGE,
+      "roundhouse_shared_memory_bytes",
+      "What those regions have, by kind",
+      "`RegionTable`",
+      "kind"),
   TRACES_WRITTEN(
       of(WORKER),
       COUNTER,
@@ -473,6 +523,12 @@ public enum Metric {
       "roundhouse_grpc_calls_open",
       "gRPC calls that have not ended, of any method; a stream is one",
       "`PortLoad`"),
+  GRPC_STREAMS_OPEN(
+      of(WORKER),
+      GAUGE,
+      "roundhouse_grpc_streams_open",
+      "Those of them that are streams of inference (ModelStreamInfer)",
+      "`InferCalls`"),
   GRPC_CALLS_LIMIT(
       of(WORKER),
       GAUGE,

@@ -46,6 +46,7 @@ final class DispatchSeries {
       unanswered.increment();
     } else {
       add(state.weights(), to);
+      to.add(Metric.BATCH_SLOTS_USED, Labels.EMPTY, state.usedSlots());
       dispatch.lanes().values().stream()
           .filter(lane -> shown.contains(lane.model()))
           .forEach(lane -> add(lane, dispatch.idles(lane), to));

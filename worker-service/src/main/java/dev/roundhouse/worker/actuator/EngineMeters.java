@@ -7,6 +7,8 @@ import static dev.roundhouse.platform.metrics.Metric.MODELS;
 import static dev.roundhouse.platform.metrics.Metric.MODELS_STALE;
 import static dev.roundhouse.platform.metrics.Metric.REQUESTS_OPEN;
 import static dev.roundhouse.platform.metrics.Metric.SEQUENCES;
+import static dev.roundhouse.platform.metrics.Metric.SEQUENCES_HELD;
+import static dev.roundhouse.platform.metrics.Metric.SEQUENCES_LIMIT;
 import static dev.roundhouse.platform.metrics.Metric.WEIGHTS_RESIDENT;
 
 import dev.roundhouse.engine.Engine;
@@ -39,6 +41,8 @@ public final class EngineMeters implements MeterBinder {
     meters.read(MODELS_STALE, engine, each -> each.reports().stale().size());
     meters.read(REQUESTS_OPEN, engine, Engine::openRequests);
     meters.read(SEQUENCES, engine, each -> each.reports().sequences());
+    meters.read(SEQUENCES_HELD, engine, each -> each.reports().sequenceMemory().heldBytes());
+    meters.read(SEQUENCES_LIMIT, engine, each -> each.reports().sequenceMemory().limitBytes());
     meters.read(WEIGHTS_RESIDENT, engine, each -> each.reports().residentWeightBytes());
     meters.read(
         DISPATCH_CYCLE_LONGEST, engine, each -> each.reports().recentDispatchCycleNanos() / 1e9);

@@ -3,6 +3,7 @@ package dev.roundhouse.worker.actuator;
 import dev.roundhouse.engine.CountedModel;
 import dev.roundhouse.engine.Engine;
 import dev.roundhouse.engine.SchedulerReport;
+import dev.roundhouse.engine.dispatch.DispatchState;
 import dev.roundhouse.engine.hostweights.HostWeightsTotals;
 import dev.roundhouse.platform.metrics.Metric;
 import dev.roundhouse.platform.metrics.Series;
@@ -53,6 +54,7 @@ public final class EngineSeries implements Consumer<Series> {
     latest.retain(names);
     models.add(all, shown, series);
     addDevice(series);
+    addLink(series);
     addHostWeights(engine.reports().hostWeights(), series);
     if (properties.tritonNames()) {
       triton.add(names.isEmpty() ? List.of() : engine.reports().statistics("", ""), names, series);
@@ -79,6 +81,11 @@ public final class EngineSeries implements Consumer<Series> {
                 }
               }
             });
+  }
+
+  private void addLink(Series to) {
+    to.add(Metric.LINK_BUSY, Labels.EMPTY, engine.reports().linkNanos() / 1e9);
+    to.add(Metric.BATCH_SLOTS, Labels.EMPTY, DispatchState.BATCH_SLOTS);
   }
 
   private static void addHostWeights(HostWeightsTotals weights, Series to) {

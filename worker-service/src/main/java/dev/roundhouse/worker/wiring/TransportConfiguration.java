@@ -14,6 +14,7 @@ import dev.roundhouse.platform.logging.LogSettings;
 import dev.roundhouse.platform.telemetry.SpanExport;
 import dev.roundhouse.platform.text.ClientText;
 import dev.roundhouse.transport.memory.PeerMemory;
+import dev.roundhouse.worker.actuator.OpenMeters;
 import dev.roundhouse.worker.actuator.TraceMeters;
 import dev.roundhouse.worker.config.SharedMemoryProperties;
 import dev.roundhouse.worker.config.WorkerProperties;
@@ -118,6 +119,11 @@ class TransportConfiguration {
   @Bean
   ModelControl modelControl(EngineLifecycle lifecycle, ClientText texts) {
     return new ModelControl(lifecycle.repository(), texts);
+  }
+
+  @Bean
+  OpenMeters openMeters(InferCalls calls, ClientRegions regions) {
+    return new OpenMeters(calls, regions);
   }
 
   @Bean

@@ -144,7 +144,16 @@ class ViewTest {
     CacheState weights = new CacheState("lru", Long.MAX_VALUE, 0, 0, 0, 0);
     Latest loads = new Latest(0, List.of());
     return new DispatchState(
-        "fifo", null, null, 0, weights, List.of(), atNanos, new Latest(ever, List.of(runs)), loads);
+        "fifo",
+        null,
+        null,
+        0,
+        weights,
+        List.of(),
+        atNanos,
+        new Latest(ever, List.of(runs)),
+        loads,
+        0);
   }
 
   private JsonNode next() {

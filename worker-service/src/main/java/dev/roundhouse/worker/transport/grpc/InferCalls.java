@@ -87,6 +87,11 @@ public final class InferCalls {
     streams.remove(stream);
   }
 
+  /** Streams that are open. Any thread. */
+  public int openStreams() {
+    return streams.size();
+  }
+
   Inference inference() {
     return inference;
   }

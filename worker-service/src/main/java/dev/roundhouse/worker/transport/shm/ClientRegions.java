@@ -50,6 +50,9 @@ public final class ClientRegions implements AutoCloseable {
    */
   public record Settings(boolean enabled, List<String> keyPrefixes, int most) {}
 
+  /** What is registered of one kind. */
+  public record Held(int regions, long bytes) {}
+
   /** A region of a POSIX object as it was registered. */
   public record Registered(String name, String key, long offset, long byteSize) {}
 
@@ -122,6 +125,21 @@ public final class ClientRegions implements AutoCloseable {
         default -> throw cannotOpen(key);
       }
     }
+  }
+
+  /** What is registered of POSIX objects. */
+  public Held heldSystem() {
+    return regions.held(SystemRegion.class);
+  }
+
+  /** What is registered of memory on GPUs. */
+  public Held heldCuda() {
+    return regions.held(CudaRegion.class);
+  }
+
+  /** Regions of both kinds together that may be registered. */
+  public int most() {
+    return settings.most();
   }
 
   /**

@@ -80,6 +80,19 @@ final class RegionTable {
     return regions.get(name);
   }
 
+  /** How many regions of a kind there are, and what they have. */
+  synchronized ClientRegions.Held held(Class<? extends ClientRegion> kind) {
+    int count = 0;
+    long bytes = 0;
+    for (ClientRegion region : regions.values()) {
+      if (kind.isInstance(region)) {
+        count++;
+        bytes += region.byteSize();
+      }
+    }
+    return new ClientRegions.Held(count, bytes);
+  }
+
   /** Regions of a kind, by name. */
   synchronized <T extends ClientRegion> List<T> all(Class<T> kind) {
     return regions.values().stream().filter(kind::isInstance).map(kind::cast).toList();

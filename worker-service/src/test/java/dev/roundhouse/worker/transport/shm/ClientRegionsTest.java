@@ -138,8 +138,11 @@ class ClientRegionsTest {
         () -> regions.status("c"),
         WireStatus.NOT_FOUND,
         "Unable to find system shared memory region: 'c'");
+    assertThat(regions.heldSystem()).isEqualTo(new ClientRegions.Held(2, 24));
+    assertThat(regions.heldCuda()).isEqualTo(new ClientRegions.Held(0, 0));
     regions.unregister("c");
     regions.unregister("");
+    assertThat(regions.heldSystem()).isEqualTo(new ClientRegions.Held(0, 0));
     assertThat(regions.status("")).isEmpty();
   }
 
