@@ -1,6 +1,7 @@
 package dev.roundhouse.engine.deliver;
 
 import dev.roundhouse.engine.queue.AnswerMemory;
+import dev.roundhouse.engine.recording.AnswerMemoryEvent;
 import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.Objects;
@@ -123,8 +124,9 @@ public final class AnswerPool implements AutoCloseable {
     }
     boolean tooMany = idleBytes.addAndGet(shelf.blockBytes) > keepBytes || closed;
     if (tooMany || !shelf.blocks.offer(block)) {
-      idleBytes.addAndGet(-shelf.blockBytes);
+      long idle = idleBytes.addAndGet(-shelf.blockBytes);
       block.arena.close();
+      AnswerMemoryEvent.tell(shelf.blockBytes, true, idle);
     }
   }
 
@@ -175,7 +177,9 @@ public final class AnswerPool implements AutoCloseable {
     Block make() {
       if (blockBytes > LARGEST_OF_SLABS) {
         Arena arena = Arena.ofShared();
-        return new Block(AnswerPool.this, this, arena.allocate(blockBytes, ALIGNMENT), arena);
+        MemorySegment memory = arena.allocate(blockBytes, ALIGNMENT);
+        AnswerMemoryEvent.tell(blockBytes, false, idleBytes());
+        return new Block(AnswerPool.this, this, memory, arena);
       }
       long stride = (blockBytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
       MemorySegment slab = slabs.allocate(BLOCKS_PER_SLAB * stride, ALIGNMENT);

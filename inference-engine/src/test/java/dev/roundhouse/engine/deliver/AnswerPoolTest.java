@@ -1,9 +1,12 @@
 package dev.roundhouse.engine.deliver;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.tuple;
 
+import dev.roundhouse.engine.recording.AnswerMemoryEvent;
 import java.lang.foreign.MemorySegment;
 import java.lang.foreign.ValueLayout;
+import java.nio.file.Path;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -14,8 +17,11 @@ import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.stream.Stream;
+import jdk.jfr.Recording;
+import jdk.jfr.consumer.RecordingFile;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 class AnswerPoolTest {
   private static final long KEPT = 1 << 20;
@@ -47,6 +53,27 @@ class AnswerPoolTest {
       assertThat(AnswerPool.index(block)).isEqualTo(index);
       assertThat(AnswerPool.index(block + 1)).isEqualTo(index + 1);
     }
+  }
+
+  @Test
+  void shouldTellFlightRecorderOfMemoryThatComesAndGoes(@TempDir Path folder) throws Exception {
+    long bytes = AnswerPool.blockBytes(AnswerPool.index(KEPT * 2 / 3));
+    try (Recording recording = new Recording()) {
+      recording.enable(AnswerMemoryEvent.class);
+      recording.start();
+      List<AnswerPool.Block> two = List.of(pool.take(bytes), pool.take(bytes));
+      two.forEach(AnswerPool.Block::giveBack);
+      pool.take(bytes).giveBack();
+      recording.stop();
+      recording.dump(folder.resolve("pool.jfr"));
+    }
+    assertThat(RecordingFile.readAllEvents(folder.resolve("pool.jfr")))
+        .extracting(
+            each -> each.getLong("bytes"),
+            each -> each.getBoolean("freed"),
+            each -> each.getLong("idleBytes"))
+        .containsExactly(
+            tuple(bytes, false, 0L), tuple(bytes, false, 0L), tuple(bytes, true, bytes));
   }
 
   @Test
