@@ -19,7 +19,7 @@ from calls import request
 from conftest import Report
 from faults import FaultLoad, disturbed, failures, now
 from supervised_node import SCRIPT, Node, children_of, is_running
-from worker_process import SAMPLE_MODELS, START_SECONDS, wait_until
+from worker_process import ROOT, SAMPLE_MODELS, START_SECONDS, wait_until
 
 GATEWAY = 2  # of the processes, after two workers
 HANG_LIMIT_SECONDS = 2
@@ -53,6 +53,21 @@ def node_of_records(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Node]:
     )
     yield started
     started.close()
+
+
+def fields(record: dict, above: str = "") -> Iterator[str]:
+    for name, value in record.items():
+        if isinstance(value, dict):
+            yield from fields(value, f"{above}{name}.")
+        else:
+            yield above + name
+
+
+def documented_fields() -> set[str]:
+    """Of the table in docs/logs.md."""
+    page = (ROOT / "docs" / "logs.md").read_text()
+    rows = page.split("| field | in records | |")[1].split("\n\n")[0].splitlines()
+    return {field for row in rows[2:] for field in re.findall(r"`([^`]+)`", row.split("|")[1])}
 
 
 def server_ready(port: int) -> bool:
@@ -199,6 +214,7 @@ def test_should_log_nothing_but_records(node_of_records: Node) -> None:
     lines = [line for line in node_of_records.log().splitlines() if not STEP.match(line)]
     records = [json.loads(line) for line in lines]
     assert all({"@timestamp", "message", "ecs"} <= record.keys() for record in records), lines
+    assert {field for record in records for field in fields(record)} <= documented_fields()
     told = {record.get("service", {}).get("node", {}).get("name") for record in records}
     assert {"worker0", "worker1", "gateway"} <= told
     ready = [record["message"] for record in records if record["message"].startswith("ready grpc=")]

@@ -1,6 +1,7 @@
 package dev.roundhouse.gateway.route;
 
 import dev.roundhouse.gateway.fleet.WorkerView;
+import dev.roundhouse.transport.forward.CallRouter.Route;
 import dev.roundhouse.transport.forward.LostCall;
 import dev.roundhouse.transport.forward.Refusal;
 import io.grpc.Status;
@@ -60,8 +61,12 @@ public final class Ejection {
     this.wall = wall;
   }
 
-  /** A call to a worker has ended. */
-  void note(String worker, Status status) {
+  /**
+   * A call to a worker has ended.
+   *
+   * @param route the call's, for the log
+   */
+  void note(String worker, Status status, Route route) {
     if (!isOfTheWorker(status)) {
       return;
     }
@@ -70,7 +75,7 @@ public final class Ejection {
         answered(worker);
       }
     } else if (failures > 0) {
-      records.compute(worker, (name, last) -> failed(name, last, status));
+      records.compute(worker, (name, last) -> failed(name, last, status, route));
     }
   }
 
@@ -97,7 +102,8 @@ public final class Ejection {
     };
   }
 
-  private Calls failed(String worker, @Nullable Calls last, Status status) {
+  private Calls failed(
+      String worker, @Nullable Calls last, Status status, Route route) {
     if (last != null && last.out && last.until - clock.getAsLong() > 0) {
       return last; // calls already in progress
     }
@@ -114,12 +120,14 @@ public final class Ejection {
             status.getCode().name(), text(status), failures, at, at.plusNanos(time));
     histories.merge(
         worker, new History(1, told), (known, one) -> new History(known.ejections + 1, told));
-    log.warn(
-        "worker '{}' is left alone for {} ms, until {}: {}",
-        worker,
-        time / 1_000_000,
-        told.untilText(),
-        told.words());
+    route.log(
+        () ->
+            log.warn(
+                "worker '{}' is left alone for {} ms, until {}: {}",
+                worker,
+                time / 1_000_000,
+                told.untilText(),
+                told.words()));
     return new Calls(0, times + 1, true, clock.getAsLong() + time);
   }
 

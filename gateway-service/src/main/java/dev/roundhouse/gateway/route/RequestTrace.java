@@ -57,6 +57,11 @@ final class RequestTrace {
     this.startNanos = startNanos;
   }
 
+  /** The request's span. */
+  SpanContext own() {
+    return own;
+  }
+
   /** The span of a worker that is asked now. */
   SpanContext worker() {
     return contexts.child(own);

@@ -2,6 +2,7 @@ package dev.roundhouse.gateway.route;
 
 import dev.roundhouse.gateway.fleet.WorkerView;
 import dev.roundhouse.gateway.route.RequestTrace.Why;
+import dev.roundhouse.platform.logging.AboutRequest;
 import dev.roundhouse.platform.telemetry.SpanExport;
 import dev.roundhouse.platform.telemetry.TraceContexts;
 import dev.roundhouse.transport.forward.CallRouter.Route;
@@ -42,6 +43,7 @@ public final class RouteAttempt implements Route {
   /** The request's spans; null when it is not sampled. */
   private @Nullable RequestTrace trace;
 
+  private @Nullable SpanContext caller; // invalid when it says of none
   private @Nullable SpanContext span; // this worker's
   private @Nullable String traceparent;
   private @Nullable Asked asked;
@@ -87,6 +89,7 @@ public final class RouteAttempt implements Route {
     this.why = why;
     this.reservation = reservation;
     trace = before.trace;
+    caller = before.caller;
     traceparent = before.traceparent;
     if (trace != null) {
       spanBy(trace);
@@ -111,12 +114,13 @@ public final class RouteAttempt implements Route {
       begin(spans, contexts, contexts.caller(parent, state));
     } catch (Throwable e) { // an Error too: nobody would end what is reserved
       trace = null;
-      log.warn("a request has no spans", e);
+      log(() -> log.warn("a request has no spans", e));
     }
   }
 
   private void begin(SpanExport spans, TraceContexts contexts, SpanContext caller) {
     SpanContext own = contexts.request(caller);
+    this.caller = caller;
     if (own != null) {
       RequestTrace begun = new RequestTrace(spans, contexts, caller, own, model, began);
       trace = begun;
@@ -129,6 +133,12 @@ public final class RouteAttempt implements Route {
   @Override
   public @Nullable String traceparent() {
     return traceparent;
+  }
+
+  @Override
+  public void log(Runnable logging) {
+    RequestTrace of = trace;
+    new AboutRequest(null, of == null ? caller : of.own()).log(logging);
   }
 
   private void endSpan(Status status) {
@@ -167,7 +177,7 @@ public final class RouteAttempt implements Route {
 
   /** Records the worker's failure; true when another may be asked. */
   private boolean noteFailure(Status status) {
-    context.ejection().note(reservation.worker(), status);
+    context.ejection().note(reservation.worker(), status, this);
     boolean gone = status.getCode() == Status.Code.NOT_FOUND;
     boolean isOfTheWorker =
         gone
@@ -267,7 +277,7 @@ public final class RouteAttempt implements Route {
 
   @Override
   public void ended(Status status) {
-    context.ejection().note(reservation.worker(), status);
+    context.ejection().note(reservation.worker(), status, this);
     reservation.close();
     if (status.isOk() && answeringNanos != NOT_ANSWERING) {
       context.hedging().answered(model, answeringNanos);

@@ -3,18 +3,21 @@ package dev.roundhouse.gateway.route;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.roundhouse.gateway.fleet.WorkerView;
+import dev.roundhouse.transport.forward.CallRouter.Route;
 import dev.roundhouse.transport.forward.LostCall;
 import dev.roundhouse.transport.forward.LostCall.Fault;
 import dev.roundhouse.transport.forward.LostCall.Seen;
 import dev.roundhouse.transport.forward.Refusal;
 import io.grpc.Status;
 import java.net.InetSocketAddress;
+import java.net.SocketAddress;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /** Workers that are left alone for a while. */
@@ -23,13 +26,29 @@ class EjectionTest {
 
   private static final Instant NOW = Instant.parse("2026-11-28T00:00:00Z");
 
+  private static final Route ROUTE =
+      new Route() {
+        @Override
+        public SocketAddress address() {
+          return InetSocketAddress.createUnresolved("nowhere", 1);
+        }
+
+        @Override
+        public @Nullable Route other(Status status) {
+          return null;
+        }
+
+        @Override
+        public void ended(Status status) {}
+      };
+
   private final AtomicLong clock = new AtomicLong(7);
   private final Ejection ejection = new Ejection(3, 1000, clock::get, () -> NOW);
 
   @Test
   void shouldLeaveAWorkerAloneAfterSoManyFailuresInARow() {
     fail("w0", 2);
-    ejection.note("w0", Status.OK);
+    ejection.note("w0", Status.OK, ROUTE);
     fail("w0", 2);
     assertThat(asked()).as("not in a row").isEqualTo("w0 w1");
     fail("w0", 1);
@@ -52,7 +71,7 @@ class EjectionTest {
       assertThat(asked()).isEqualTo("w0 w1");
     }
     assertThat(ejection.ejections()).isEqualTo(7);
-    ejection.note("w0", Status.INVALID_ARGUMENT); // it answers
+    ejection.note("w0", Status.INVALID_ARGUMENT, ROUTE); // it answers
     fail("w0", 3);
     clock.addAndGet(1000);
     assertThat(asked()).as("from the beginning").isEqualTo("w0 w1");
@@ -104,7 +123,7 @@ class EjectionTest {
   void shouldLeaveNobodyAloneWhenItIsOff() {
     Ejection off = new Ejection(0, 1000, clock::get, () -> NOW);
     for (int i = 0; i < 100; i++) {
-      off.note("w0", Status.UNAVAILABLE);
+      off.note("w0", Status.UNAVAILABLE, ROUTE);
     }
     assertThat(off.without(BOTH)).isSameAs(BOTH);
   }
@@ -112,15 +131,15 @@ class EjectionTest {
   @Test
   void shouldCountNothingThatTheWorkerHasNotDone() {
     fail("w0", 2);
-    ejection.note("w0", Status.CANCELLED);
-    ejection.note("w0", Status.DEADLINE_EXCEEDED);
+    ejection.note("w0", Status.CANCELLED, ROUTE);
+    ejection.note("w0", Status.DEADLINE_EXCEEDED, ROUTE);
     for (int i = 0; i < 10; i++) {
-      ejection.note("w0", lost(Fault.NOBODYS));
-      ejection.note("w0", Status.UNAVAILABLE.withCause(Refusal.OF_MODEL));
-      ejection.note("w0", Status.UNAVAILABLE.withCause(Refusal.OF_REQUEST));
+      ejection.note("w0", lost(Fault.NOBODYS), ROUTE);
+      ejection.note("w0", Status.UNAVAILABLE.withCause(Refusal.OF_MODEL), ROUTE);
+      ejection.note("w0", Status.UNAVAILABLE.withCause(Refusal.OF_REQUEST), ROUTE);
     }
     assertThat(asked()).isEqualTo("w0 w1");
-    ejection.note("w0", lost(Fault.SERVERS));
+    ejection.note("w0", lost(Fault.SERVERS), ROUTE);
     assertThat(asked()).as("the third in a row").isEqualTo("w1");
   }
 
@@ -130,7 +149,7 @@ class EjectionTest {
 
   private void fail(String worker, int times) {
     for (int i = 0; i < times; i++) {
-      ejection.note(worker, Status.UNAVAILABLE);
+      ejection.note(worker, Status.UNAVAILABLE, ROUTE);
     }
   }
 

@@ -4,6 +4,7 @@ import dev.roundhouse.platform.audit.Audit;
 import dev.roundhouse.platform.audit.Caller;
 import dev.roundhouse.platform.grpc.LocalCalls;
 import dev.roundhouse.platform.grpc.LocalClient;
+import dev.roundhouse.platform.logging.AboutRequest;
 import dev.roundhouse.platform.rest.ControlRoute.Answering;
 import dev.roundhouse.platform.rest.ControlRoutes.Found;
 import dev.roundhouse.transport.http1.Http1Settings.BodyLimits;
@@ -60,7 +61,7 @@ final class ControlCall implements RequestHandler {
     try {
       Thread.ofVirtual().name("http-control").start(() -> answer(request, asked, reply));
     } catch (Throwable e) { // an Error too: the client would wait forever
-      HttpFailure.tell(reply, routes.texts(), "", e, form(), asked::close);
+      HttpFailure.tell(reply, routes.texts(), AboutRequest.UNKNOWN, e, form(), asked::close);
     }
   }
 
@@ -83,7 +84,7 @@ final class ControlCall implements RequestHandler {
       seen = routes.meters().begin(method);
       services = services(request, caller);
     } catch (Throwable e) { // an Error too: the client would wait forever
-      HttpFailure.tell(reply, routes.texts(), "", e, form(), asked::close);
+      HttpFailure.tell(reply, routes.texts(), AboutRequest.UNKNOWN, e, form(), asked::close);
       return;
     }
     Runnable over =
@@ -95,7 +96,7 @@ final class ControlCall implements RequestHandler {
     try (Caller.Scope scope = caller.enter()) {
       code = send(answer(asked, services), reply, over);
     } catch (IOException | RuntimeException | Error e) {
-      code = HttpFailure.tell(reply, routes.texts(), "", e, form(), over);
+      code = HttpFailure.tell(reply, routes.texts(), AboutRequest.UNKNOWN, e, form(), over);
     }
     ControlRoute route = found.route();
     routes.meters().end(seen, code, route == null ? "" : route.template());

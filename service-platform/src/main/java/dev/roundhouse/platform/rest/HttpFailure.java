@@ -2,7 +2,7 @@ package dev.roundhouse.platform.rest;
 
 import dev.roundhouse.kserve.status.WireException;
 import dev.roundhouse.kserve.status.WireStatus;
-import dev.roundhouse.platform.logging.RequestIds;
+import dev.roundhouse.platform.logging.AboutRequest;
 import dev.roundhouse.platform.rest.ContentCoding.UnknownCodingException;
 import dev.roundhouse.platform.text.ClientText;
 import dev.roundhouse.transport.http1.Reply;
@@ -31,23 +31,28 @@ public final class HttpFailure {
   /**
    * Ends a reply.
    *
-   * @param id of the request, for the log
+   * @param about the request, for the log
    * @param over run when the reply has been sent or never will be
    * @return HTTP's code
    */
   public static int tell(
-      Reply reply, ClientText texts, String id, Throwable failure, Runnable over) {
-    return tell(reply, texts, id, failure, ErrorForm.PROTOCOL, over);
+      Reply reply, ClientText texts, AboutRequest about, Throwable failure, Runnable over) {
+    return tell(reply, texts, about, failure, ErrorForm.PROTOCOL, over);
   }
 
-  /** As {@link #tell(Reply, ClientText, String, Throwable, Runnable)}, in another form. */
+  /** As {@link #tell(Reply, ClientText, AboutRequest, Throwable, Runnable)}, in another form. */
   public static int tell(
-      Reply reply, ClientText texts, String id, Throwable failure, ErrorForm form, Runnable over) {
+      Reply reply,
+      ClientText texts,
+      AboutRequest about,
+      Throwable failure,
+      ErrorForm form,
+      Runnable over) {
     if (!(failure instanceof WireException)
         && !(failure instanceof StatusRuntimeException)
         && !(failure instanceof UnknownCodingException)
         && !(failure instanceof IOException)) {
-      RequestIds.with(id, () -> log.error("a request failed unexpectedly", failure));
+      about.log(() -> log.error("a request failed unexpectedly", failure));
     }
     if (reply.hasBegun()) {
       reply.abort(over); // a part must not be taken for the whole

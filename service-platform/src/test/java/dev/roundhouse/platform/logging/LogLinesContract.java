@@ -28,6 +28,8 @@ public abstract class LogLinesContract {
     assertThat(line(pattern, Map.of("request_id", "r17")))
         .matches(
             "\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}\\.\\d{3}(Z|[+-]\\d{2}:\\d{2}) INFO  Engine: text request_id=r17\n");
+    assertThat(line(pattern, Map.of("request_id", "r17", "trace.id", "0af7")))
+        .endsWith(" INFO  Engine: text request_id=r17 trace.id=0af7\n");
     assertThat(line(pattern, Map.of())).endsWith(" INFO  Engine: text\n");
   }
 

@@ -158,7 +158,7 @@ public final class Attempts<A extends Attempts.Attempt> {
         send(also);
       }
     } catch (Throwable e) {
-      log.error("a request cannot be sent to a second server", e);
+      first.route().log(() -> log.error("a request cannot be sent to a second server", e));
       A unsent = hedge;
       hedge = null; // the first may still answer
       if (unsent != null) {
@@ -298,7 +298,9 @@ public final class Attempts<A extends Attempts.Attempt> {
     try {
       attempt.route().superseded(status);
     } catch (Throwable e) {
-      log.error("the end of a request at one of two servers could not be noted", e);
+      attempt
+          .route()
+          .log(() -> log.error("the end of a request at one of two servers could not be noted", e));
     }
   }
 
@@ -318,7 +320,7 @@ public final class Attempts<A extends Attempts.Attempt> {
       try {
         last.route().ended(status);
       } catch (Throwable e) {
-        log.error("the end of a request could not be noted", e);
+        last.route().log(() -> log.error("the end of a request could not be noted", e));
       }
     }
   }

@@ -126,6 +126,11 @@ public interface CallRouter {
       ended(status);
     }
 
+    /** Logs something about the call; a route that knows more of it has the records say so. */
+    default void log(Runnable logging) {
+      logging.run();
+    }
+
     /** The call is over; called once, on the last route. */
     void ended(Status status);
   }

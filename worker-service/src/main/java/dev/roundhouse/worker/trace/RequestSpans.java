@@ -53,13 +53,23 @@ public final class RequestSpans {
   }
 
   /**
-   * The sink for the answer of a request: its own, wrapped if the request has spans.
+   * The span of a request; null when it has none.
    *
    * @param caller as {@link #caller} has it
    */
-  public AnswerSink traced(String model, String requestId, SpanContext caller, AnswerSink sink) {
-    SpanContext own = contexts.request(caller);
-    return own == null ? sink : new Traced(model, requestId, caller, own, sink);
+  public @Nullable SpanContext own(SpanContext caller) {
+    return contexts.request(caller);
+  }
+
+  /**
+   * Wraps the sink for the answer of a request that has spans.
+   *
+   * @param caller as {@link #caller} has it
+   * @param own as {@link #own} has it
+   */
+  public AnswerSink traced(
+      String model, String requestId, SpanContext caller, SpanContext own, AnswerSink sink) {
+    return new Traced(model, requestId, caller, own, sink);
   }
 
   private final class Traced implements AnswerSink {

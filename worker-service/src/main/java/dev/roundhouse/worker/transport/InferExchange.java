@@ -21,6 +21,7 @@ import dev.roundhouse.kserve.codec.WireInput;
 import dev.roundhouse.kserve.codec.WireRequest;
 import dev.roundhouse.kserve.status.WireException;
 import dev.roundhouse.kserve.status.WireStatus;
+import dev.roundhouse.platform.logging.AboutRequest;
 import dev.roundhouse.worker.transport.shm.ClientRegions;
 import dev.roundhouse.worker.transport.shm.Lease;
 import io.opentelemetry.api.trace.SpanContext;
@@ -69,6 +70,7 @@ public final class InferExchange implements AutoCloseable {
 
   private long spentNanos;
   private @Nullable SpanContext calledIn;
+  private @Nullable SpanContext span;
 
   private InferExchange(
       WireRequest request,
@@ -190,6 +192,16 @@ public final class InferExchange implements AutoCloseable {
   SpanContext calledIn() {
     SpanContext said = calledIn;
     return said == null ? SpanContext.getInvalid() : said;
+  }
+
+  /** The request's own span; null when it has none. */
+  void span(@Nullable SpanContext own) {
+    span = own;
+  }
+
+  /** What the log says of it. */
+  public AboutRequest about() {
+    return new AboutRequest(request.id(), span == null ? calledIn : span);
   }
 
   private long budgetNanos() {

@@ -79,7 +79,12 @@ public final class Inference {
     AnswerSink traced = tracer.traced(exchange.modelName(), exchange.id(), exchange.inputs(), sink);
     RequestSpans on = spans;
     if (on != null) {
-      traced = on.traced(exchange.modelName(), exchange.id(), exchange.calledIn(), traced);
+      SpanContext calledIn = exchange.calledIn();
+      SpanContext own = on.own(calledIn);
+      exchange.span(own);
+      if (own != null) {
+        traced = on.traced(exchange.modelName(), exchange.id(), calledIn, own, traced);
+      }
     }
     return exchange.toEngine(engine.nanoTime(), callNanos, caller, traced != sink, traced);
   }

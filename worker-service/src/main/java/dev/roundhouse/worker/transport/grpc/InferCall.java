@@ -8,7 +8,6 @@ import dev.roundhouse.engine.request.Outcome;
 import dev.roundhouse.engine.request.Submission;
 import dev.roundhouse.kserve.codec.EncodedMessage;
 import dev.roundhouse.kserve.codec.ResponseEncoder;
-import dev.roundhouse.platform.logging.RequestIds;
 import dev.roundhouse.worker.transport.InferExchange;
 import dev.roundhouse.worker.transport.Outcomes;
 import io.grpc.stub.ServerCallStreamObserver;
@@ -101,7 +100,7 @@ final class InferCall implements AnswerSink {
   }
 
   private void fail(RuntimeException failure) {
-    RequestIds.with(exchange.id(), () -> UnaryAnswer.fail(call, failure));
+    UnaryAnswer.fail(call, failure, exchange.about());
   }
 
   private EncodedMessage encode(@Nullable LentAnswer part, Outcome outcome) {

@@ -3,6 +3,7 @@ package dev.roundhouse.worker.transport.grpc;
 import dev.roundhouse.bundle.request.RequestOptions;
 import dev.roundhouse.kserve.codec.EncodedMessage;
 import dev.roundhouse.kserve.codec.InferMessage;
+import dev.roundhouse.platform.logging.AboutRequest;
 import dev.roundhouse.platform.text.ClientText;
 import dev.roundhouse.worker.transport.InferExchange;
 import dev.roundhouse.worker.transport.Inference;
@@ -47,7 +48,7 @@ public final class InferCalls {
     try {
       exchange = inference.begin(message);
     } catch (RuntimeException e) {
-      UnaryAnswer.fail(observer, e);
+      UnaryAnswer.fail(observer, e, new AboutRequest(message.id(), calledIn));
       return;
     }
     try {
@@ -58,7 +59,7 @@ public final class InferCalls {
       call.submit(inference.engine(), inference.request(exchange, left, caller, call));
     } catch (RuntimeException e) {
       exchange.close();
-      UnaryAnswer.fail(observer, e);
+      UnaryAnswer.fail(observer, e, exchange.about());
     }
   }
 

@@ -7,7 +7,7 @@ import dev.roundhouse.engine.request.OutputTensor;
 import dev.roundhouse.engine.request.Submission;
 import dev.roundhouse.kserve.codec.EncodedMessage;
 import dev.roundhouse.kserve.status.WireException;
-import dev.roundhouse.platform.logging.RequestIds;
+import dev.roundhouse.platform.logging.AboutRequest;
 import dev.roundhouse.worker.transport.InferExchange;
 import dev.roundhouse.worker.transport.Inference;
 import dev.roundhouse.worker.transport.Outcomes;
@@ -134,7 +134,10 @@ final class StreamTurn implements AnswerSink {
   }
 
   void fail(RuntimeException thrown) {
-    RequestIds.with(id, () -> failure = UnaryAnswer.refusal(thrown));
+    InferExchange begun = exchange;
+    failure =
+        UnaryAnswer.refusal(
+            thrown, begun == null ? new AboutRequest(id, stream.calledIn()) : begun.about());
     over();
     stream.write();
   }

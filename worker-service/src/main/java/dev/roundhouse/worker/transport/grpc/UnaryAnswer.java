@@ -2,6 +2,7 @@ package dev.roundhouse.worker.transport.grpc;
 
 import dev.roundhouse.kserve.status.WireException;
 import dev.roundhouse.kserve.status.WireStatus;
+import dev.roundhouse.platform.logging.AboutRequest;
 import io.grpc.Metadata;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
@@ -70,15 +71,20 @@ public final class UnaryAnswer {
 
   /** Refuses a call: in the protocol's words, or none when it is not the caller's to know. */
   static void fail(StreamObserver<?> call, Throwable failure) {
-    call.onError(status(refusal(failure)));
+    fail(call, failure, AboutRequest.UNKNOWN);
+  }
+
+  /** The same for a request that the log can name. */
+  static void fail(StreamObserver<?> call, Throwable failure, AboutRequest about) {
+    call.onError(status(refusal(failure, about)));
   }
 
   /** The refusal sent to a caller; an internal failure is logged. */
-  static WireException refusal(Throwable failure) {
+  static WireException refusal(Throwable failure, AboutRequest about) {
     if (failure instanceof WireException refusal) {
       return refusal;
     }
-    log.error("a call failed unexpectedly", failure);
+    about.log(() -> log.error("a call failed unexpectedly", failure));
     return new WireException(WireStatus.INTERNAL, "Internal server error; see the server's log");
   }
 

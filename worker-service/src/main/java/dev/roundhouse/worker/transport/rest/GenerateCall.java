@@ -8,6 +8,7 @@ import dev.roundhouse.engine.request.Submission;
 import dev.roundhouse.kserve.codec.CallerHeader;
 import dev.roundhouse.kserve.codec.SpentHeader;
 import dev.roundhouse.kserve.status.WireException;
+import dev.roundhouse.platform.logging.AboutRequest;
 import dev.roundhouse.platform.rest.HttpFailure;
 import dev.roundhouse.platform.rest.InferPath;
 import dev.roundhouse.platform.rest.MemoryHold;
@@ -48,7 +49,7 @@ final class GenerateCall implements RequestHandler {
     try {
       Thread.ofVirtual().name("http-generate").start(() -> answer(request, reply, memory));
     } catch (Throwable e) { // an Error too: the client would wait forever
-      fail(reply, "", e, memory::close);
+      fail(reply, new AboutRequest(null, routes.inference().caller(request)), e, memory::close);
     }
   }
 
@@ -67,7 +68,7 @@ final class GenerateCall implements RequestHandler {
       memory.giveBack(exchange.inlineBytes()); // admission counts them from here on
       submit(request, reply, exchange, parts);
     } catch (Throwable e) {
-      fail(reply, "", e, memory::close);
+      fail(reply, new AboutRequest(null, routes.inference().caller(request)), e, memory::close);
       return;
     }
     Throwable failure = isStream ? stream(reply, exchange, parts) : one(reply, exchange, parts);
@@ -79,7 +80,7 @@ final class GenerateCall implements RequestHandler {
     if (failure == null) {
       reply.end(over);
     } else {
-      fail(reply, exchange.id(), failure, over);
+      fail(reply, exchange.about(), failure, over);
     }
   }
 
@@ -170,8 +171,8 @@ final class GenerateCall implements RequestHandler {
             .formatted(path.name(), found));
   }
 
-  private void fail(Reply reply, String id, Throwable failure, Runnable over) {
-    HttpFailure.tell(reply, routes.texts(), id, failure, over);
+  private void fail(Reply reply, AboutRequest about, Throwable failure, Runnable over) {
+    HttpFailure.tell(reply, routes.texts(), about, failure, over);
   }
 
   private void cancel() {

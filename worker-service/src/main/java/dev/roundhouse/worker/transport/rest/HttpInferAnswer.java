@@ -106,7 +106,7 @@ final class HttpInferAnswer implements AnswerSink {
   }
 
   private void fail(Throwable failure) {
-    HttpFailure.tell(reply, texts, exchange.id(), failure, this::close);
+    HttpFailure.tell(reply, texts, exchange.about(), failure, this::close);
   }
 
   private void close() {

@@ -4,6 +4,7 @@ import dev.roundhouse.bundle.request.RequestOptions;
 import dev.roundhouse.engine.request.Submission;
 import dev.roundhouse.kserve.codec.CallerHeader;
 import dev.roundhouse.kserve.codec.SpentHeader;
+import dev.roundhouse.platform.logging.AboutRequest;
 import dev.roundhouse.platform.rest.HttpFailure;
 import dev.roundhouse.platform.rest.InferPath;
 import dev.roundhouse.platform.rest.MemoryHold;
@@ -43,7 +44,7 @@ final class HttpInferCall implements RequestHandler {
         return;
       }
     } catch (Throwable e) { // an Error too: the client would wait forever
-      HttpFailure.tell(reply, routes.texts(), "", e, memory::close);
+      HttpFailure.tell(reply, routes.texts(), about(request), e, memory::close);
       return;
     }
     begin(request, reply, memory);
@@ -68,7 +69,7 @@ final class HttpInferCall implements RequestHandler {
     try {
       submit(request, reply, memory);
     } catch (Throwable e) { // an Error too: the client would wait forever
-      HttpFailure.tell(reply, routes.texts(), "", e, memory::close);
+      HttpFailure.tell(reply, routes.texts(), about(request), e, memory::close);
     }
   }
 
@@ -111,6 +112,11 @@ final class HttpInferCall implements RequestHandler {
     if (reply.isGone()) {
       submitted.cancel(); // it may have gone before there was anything to cancel
     }
+  }
+
+  /** Its id is not known before its body has been read. */
+  private AboutRequest about(ReceivedRequest request) {
+    return new AboutRequest(null, routes.inference().caller(request));
   }
 
   private static int caller(ReceivedRequest request) {

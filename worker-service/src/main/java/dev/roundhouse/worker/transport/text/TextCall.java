@@ -2,6 +2,7 @@ package dev.roundhouse.worker.transport.text;
 
 import dev.roundhouse.kserve.codec.CallerHeader;
 import dev.roundhouse.kserve.codec.SpentHeader;
+import dev.roundhouse.platform.logging.AboutRequest;
 import dev.roundhouse.platform.rest.ErrorForm;
 import dev.roundhouse.platform.rest.HttpFailure;
 import dev.roundhouse.platform.rest.MemoryHold;
@@ -34,7 +35,7 @@ final class TextCall implements RequestHandler {
     try {
       Thread.ofVirtual().name("http-text").start(() -> answer(request, reply, memory));
     } catch (Throwable e) { // an Error too: the client would wait forever
-      fail(reply, e, memory);
+      fail(request, reply, e, memory);
     }
   }
 
@@ -59,14 +60,15 @@ final class TextCall implements RequestHandler {
         asked.write(results, out);
       }
     } catch (Throwable e) { // an Error too: the client would wait forever
-      fail(reply, e, memory);
+      fail(request, reply, e, memory);
       return;
     }
     reply.end(memory::close);
   }
 
-  private void fail(Reply reply, Throwable failure, MemoryHold memory) {
-    HttpFailure.tell(reply, routes.texts(), "", failure, ErrorForm.OPENAI, memory::close);
+  private void fail(ReceivedRequest request, Reply reply, Throwable failure, MemoryHold memory) {
+    AboutRequest about = new AboutRequest(null, routes.inference().caller(request));
+    HttpFailure.tell(reply, routes.texts(), about, failure, ErrorForm.OPENAI, memory::close);
   }
 
   private TextRequest read(ReceivedRequest request, Reply reply, MemoryHold memory) {

@@ -29,6 +29,9 @@ import dev.roundhouse.worker.transport.shm.ClientRegions;
 import dev.roundhouse.worker.transport.shm.CudaAccess;
 import io.grpc.Status;
 import io.grpc.stub.ServerCallStreamObserver;
+import io.opentelemetry.api.trace.SpanContext;
+import io.opentelemetry.api.trace.TraceFlags;
+import io.opentelemetry.api.trace.TraceState;
 import java.nio.ByteBuffer;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -60,7 +63,14 @@ class InferCallTest {
   private final Call call = new Call();
 
   private final Logger logger = (Logger) LoggerFactory.getLogger(UnaryAnswer.class.getName());
-  private final ListAppender<ILoggingEvent> logged = new ListAppender<>();
+  private final ListAppender<ILoggingEvent> logged =
+      new ListAppender<>() {
+        @Override
+        protected void append(ILoggingEvent record) {
+          record.getMDCPropertyMap(); // or it would be read on the test's thread
+          super.append(record);
+        }
+      };
 
   @BeforeEach
   void keepTheLogToTheTest() {
@@ -146,6 +156,27 @@ class InferCallTest {
   }
 
   @Test
+  void shouldLogWhichRequestFailedAndItsTrace() {
+    InferExchange exchange = exchange("m", "r17");
+    exchange.calledIn(
+        SpanContext.create(
+            "0af7651916cd43dd8448eb211c80319c",
+            "b7ad6b7169203331",
+            TraceFlags.getDefault(),
+            TraceState.getDefault()));
+    InferCall infer = new InferCall(call, exchange);
+    End end = new End(infer, part -> new Unreadable(part, new IllegalStateException("secret")));
+    infer.submit(engine.engine(), request(end));
+    assertThat(LiveEngine.get(end.told)).isEmpty();
+    assertThat(logged.list.getFirst().getMDCPropertyMap())
+        .containsOnly(
+            Map.entry("request_id", "r17"),
+            Map.entry("trace.id", "0af7651916cd43dd8448eb211c80319c"),
+            Map.entry("span.id", "b7ad6b7169203331"));
+    call.close();
+  }
+
+  @Test
   void shouldGiveTheMemoryBackWhenTheAnswerCannotBeWritten() {
     call.onWrite = new OutOfMemoryError("made by a test");
     End end = submit(part -> part);
@@ -226,6 +257,10 @@ class InferCallTest {
   }
 
   private InferExchange exchange(String model) {
+    return exchange(model, "");
+  }
+
+  private InferExchange exchange(String model, String id) {
     ClientRegions none =
         new ClientRegions(
             new ClientRegions.Settings(false, List.of(), 1), MappedCopy::copy, CudaAccess.NO_GPU);
@@ -249,7 +284,7 @@ class InferCallTest {
             new ReceiptOrigin("here/1", "cpu:0 a device"))
         .begin(
             new ReadMessage(
-                model, "", "", Map.of(), List.of(), List.of(), MessageMemory.COLLECTED));
+                model, "", id, Map.of(), List.of(), List.of(), MessageMemory.COLLECTED));
   }
 
   private static InferenceRequest request(AnswerSink sink) {
