@@ -15,7 +15,7 @@ import org.springframework.core.Ordered;
 
 /**
  * Completes what Boot has set up of the operator's settings, before anything is logged: every
- * pattern writes {@link Harmless} texts.
+ * pattern writes {@link Harmless} texts, and {@link Repeats} are counted.
  */
 final class LogSetup implements ApplicationListener<ApplicationEnvironmentPreparedEvent>, Ordered {
   @Override
@@ -31,6 +31,9 @@ final class LogSetup implements ApplicationListener<ApplicationEnvironmentPrepar
   }
 
   static void complete(LoggerContext context) {
+    if (context.getTurboFilterList().stream().noneMatch(Repeats.class::isInstance)) {
+      context.addTurboFilter(Repeats.of(context));
+    }
     context.getLoggerList().forEach(logger -> complete(logger.iteratorForAppenders()));
   }
 
