@@ -102,8 +102,7 @@ public final class Ejection {
     };
   }
 
-  private Calls failed(
-      String worker, @Nullable Calls last, Status status, Route route) {
+  private Calls failed(String worker, @Nullable Calls last, Status status, Route route) {
     if (last != null && last.out && last.until - clock.getAsLong() > 0) {
       return last; // calls already in progress
     }

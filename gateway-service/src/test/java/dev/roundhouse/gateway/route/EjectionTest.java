@@ -89,7 +89,8 @@ class EjectionTest {
     assertThat(ejection.report("w0")).isEqualTo(new EjectionReport(false, 0, 0, null));
     fail("w0", 2);
     assertThat(ejection.report("w0")).isEqualTo(new EjectionReport(false, 2, 0, null));
-    ejection.note("w0", Status.UNAVAILABLE.withDescription("on fire\nreally " + "x".repeat(600)));
+    ejection.note(
+        "w0", Status.UNAVAILABLE.withDescription("on fire\nreally " + "x".repeat(600)), ROUTE);
     EjectionReport out = ejection.report("w0");
     assertThat(out.ejected()).isTrue();
     assertThat(out.ejections()).isEqualTo(1);
@@ -103,7 +104,7 @@ class EjectionTest {
     assertThat(last.until()).isEqualTo(NOW.plusNanos(1000));
     assertThat(last.untilText()).isEqualTo("2026-11-28T00:00:00Z");
     clock.addAndGet(1000);
-    ejection.note("w0", Status.OK);
+    ejection.note("w0", Status.OK, ROUTE);
     assertThat(ejection.report("w0")).isEqualTo(new EjectionReport(false, 0, 1, last));
     fail("w0", 3);
     assertThat(ejection.report("w0").ejections()).isEqualTo(2);
