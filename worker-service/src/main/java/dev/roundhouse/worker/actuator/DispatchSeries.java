@@ -10,6 +10,7 @@ import dev.roundhouse.platform.metrics.Metric;
 import dev.roundhouse.platform.metrics.Series;
 import io.prometheus.metrics.model.snapshots.Labels;
 import java.time.Duration;
+import java.util.Comparator;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.atomic.LongAdder;
@@ -49,6 +50,7 @@ final class DispatchSeries {
       to.add(Metric.BATCH_SLOTS_USED, Labels.EMPTY, state.usedSlots());
       dispatch.lanes().values().stream()
           .filter(lane -> shown.contains(lane.model()))
+          .sorted(Comparator.comparing(LaneState::model))
           .forEach(lane -> add(lane, dispatch.idles(lane), to));
     }
     to.add(Metric.DISPATCH_UNANSWERED, Labels.EMPTY, unanswered.sum());

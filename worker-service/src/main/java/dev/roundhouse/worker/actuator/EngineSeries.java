@@ -11,6 +11,7 @@ import dev.roundhouse.worker.config.MetricsProperties;
 import dev.roundhouse.worker.config.MetricsProperties.PerModel;
 import dev.roundhouse.worker.trace.LatestTraces;
 import io.prometheus.metrics.model.snapshots.Labels;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Set;
@@ -48,7 +49,12 @@ public final class EngineSeries implements Consumer<Series> {
     // First: the dispatch thread answers while the rest is made.
     CompletableFuture<SchedulerReport> asked =
         properties.perModel() == PerModel.NONE ? null : dispatch.ask();
-    List<CountedModel> all = engine.reports().counted();
+    // A scrape sorts each metric's series by their labels, which takes a quarter of its time for
+    // 20,000 models in no order, and next to nothing for what comes sorted.
+    List<CountedModel> all =
+        engine.reports().counted().stream()
+            .sorted(Comparator.comparing(CountedModel::name))
+            .toList();
     List<CountedModel> shown = all.stream().filter(models::isShown).toList();
     Set<String> names = shown.stream().map(CountedModel::name).collect(Collectors.toSet());
     latest.retain(names);

@@ -18,6 +18,8 @@ import dev.roundhouse.worker.trace.LatestTraces;
 import io.prometheus.metrics.model.snapshots.Exemplar;
 import io.prometheus.metrics.model.snapshots.Exemplars;
 import io.prometheus.metrics.model.snapshots.Labels;
+import java.util.Arrays;
+import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 import java.util.function.ToLongFunction;
@@ -29,6 +31,12 @@ import java.util.function.ToLongFunction;
  */
 final class ModelSeries {
   private static final double NANOS = 1e-9;
+
+  /** A metric's reasons one after the other, as a scrape sorts them. */
+  private static final List<dev.roundhouse.engine.observe.Metric> BY_REASON =
+      Arrays.stream(dev.roundhouse.engine.observe.Metric.values())
+          .sorted(Comparator.comparing(dev.roundhouse.engine.observe.Metric::reason))
+          .toList();
 
   private final Engine engine;
   private final PerModel perModel;
@@ -109,7 +117,7 @@ final class ModelSeries {
 
   private static void addCounts(
       Labels labels, ToLongFunction<dev.roundhouse.engine.observe.Metric> counts, Series to) {
-    for (var counted : dev.roundhouse.engine.observe.Metric.values()) {
+    for (var counted : BY_REASON) {
       boolean time = counted == COMPUTE || counted == QUEUE_WAIT || counted == WEIGHT_LOAD;
       to.add(
           shown(counted),

@@ -30,10 +30,11 @@ final class TritonSeries {
     ModelCounters counters = version.counters();
     InferenceReading answered = version.answered();
     to.add(Metric.NV_SUCCESS, labels, answered.requests());
-    failed(labels, "REJECTED", counters.shed(), to);
-    failed(labels, "CANCELED", counters.get(dev.roundhouse.engine.observe.Metric.CANCELLED), to);
+    // in the order in which a scrape sorts them
     failed(labels, "BACKEND", counters.get(dev.roundhouse.engine.observe.Metric.FAILED), to);
+    failed(labels, "CANCELED", counters.get(dev.roundhouse.engine.observe.Metric.CANCELLED), to);
     failed(labels, "OTHER", 0, to);
+    failed(labels, "REJECTED", counters.shed(), to);
     to.add(Metric.NV_COUNT, labels, answered.rows());
     to.add(Metric.NV_EXEC_COUNT, labels, answered.executions());
     to.add(Metric.NV_REQUEST_DURATION, labels, answered.answerNanos() / MICROS);

@@ -55,11 +55,12 @@ final class UpstreamSeries {
     Labels labels = Series.labels("model", model.name());
     ModelTotals totals = model.totals();
     long refused = REFUSED.stream().mapToLong(totals::get).sum();
-    ended(labels, "ok", totals.get(COMPLETED), to);
-    ended(labels, "error", totals.get(FAILED), to);
-    ended(labels, "shed", totals.shed(), to);
+    // in the order in which a scrape sorts them
     ended(labels, "cancelled", totals.get(CANCELLED), to);
+    ended(labels, "error", totals.get(FAILED), to);
+    ended(labels, "ok", totals.get(COMPLETED), to);
     ended(labels, "refused", refused, to);
+    ended(labels, "shed", totals.shed(), to);
     to.add(Metric.UP_SERVED, labels, totals.get(COMPLETED));
     to.add(Metric.UP_SHED, labels, totals.shed());
     to.add(Metric.UP_DISPATCHES, labels, totals.get(EXECUTIONS));
