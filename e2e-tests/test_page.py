@@ -112,7 +112,11 @@ def test_should_sort_filter_and_be_used_by_keys(of_many: Seen) -> None:
     assert int(longest_queue[2]) == max(int(row[2] or 0) for row in of_many["rows"])
     assert of_many["first"] == longest_queue[0]
     assert longest_queue[0] in of_many["details"]
-    assert "shed: 3 queue-timeout" in of_many["programs"]
+    told = of_many["programs"]
+    assert "answers: 50 of 100 within 2 ms, 99 of 100 within 9 ms; in the queue: 50 of 100 within 500 µs" in told
+    assert "3 refused: resource-exhausted: as many waited as may (scheduler.max-queue-depth, now 1024)" in told
+    assert "its weights left the device for an operator 3 s ago, 'model-00007' 1.5 min ago" in told
+    assert "left the device for its weights" not in told
     assert of_many["changed"] == 'done: {"weight":2.5}'
     assert of_many["sorted"] == ["model-00000", "model-00001", "model-00002"]
     assert of_many["sort"] == "ascending"

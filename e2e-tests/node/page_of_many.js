@@ -20,6 +20,16 @@ const PROGRAMS = [1, 4, 16].map((batchSize) => ({
   variant: 0, batchSize, meanMicros: 1200 + 90 * batchSize, highMicros: 1500 + 120 * batchSize, runs: Math.round(5000 / batchSize), meanFill: 0.8,
 }));
 
+const HISTORY = {
+  answers: [{ upToMicros: 2000, requests: 60 }, { upToMicros: 9000, requests: 39 }, { upToMicros: 40000, requests: 1 }],
+  waits: [{ upToMicros: 500, requests: 100 }],
+  notAnswered: [
+    { how: 'refused', reason: 'resource-exhausted', requests: 3, words: 'as many waited as may', settings: [{ key: 'scheduler.max-queue-depth', value: 1024 }] },
+  ],
+  madeRoomFor: [{ model: 'model-00007', secondsAgo: 90 }, { model: null, secondsAgo: 3 }],
+  tookRoomOf: [],
+};
+
 /** Numbers that look like chance and are the same each time. */
 function random(seed) {
   let state = seed;
@@ -84,7 +94,7 @@ const server = http.createServer((request, response) => {
     request.on('end', () => response.writeHead(200).end(body));
   } else if (request.url.startsWith('/actuator/models/')) {
     response.writeHead(200, { 'Content-Type': 'application/json' });
-    response.end(JSON.stringify({ programs: PROGRAMS, requests: { shed: { 'queue-timeout': 3 }, refused: {} } }));
+    response.end(JSON.stringify({ programs: PROGRAMS, history: HISTORY }));
   } else {
     const file = path.join(files, path.basename(request.url === '/ui/' ? 'index.html' : request.url));
     if (!fs.existsSync(file)) {

@@ -1,6 +1,7 @@
 package dev.roundhouse.worker;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.google.common.util.concurrent.ListenableFuture;
 import dev.roundhouse.engine.Engine;
@@ -138,6 +139,39 @@ class ActuatorTest {
         .startsWith("requests are refused, as the model is failed: ");
     assertThat(one.at("/programs/1/meanFill").asDouble()).isEqualTo(1);
     assertThat(worker.get("metrics", "/actuator/models/nobody")).startsWith("404");
+  }
+
+  @Test
+  void shouldTellMoreOfOneModelThanInTheList() throws Exception {
+    for (JsonNode model : get("/actuator/models").at("/models")) {
+      assertThat(model.at("/history").isNull()).isTrue();
+    }
+    JsonNode history = get("/actuator/models/double").at("/history");
+
+    for (String times : List.of("/answers", "/waits")) {
+      JsonNode one = history.at(times);
+      assertThat(one.size()).as(times).isOne();
+      assertThat(one.at("/0/requests").asLong()).isOne();
+      assertThat(one.at("/0/upToMicros").asDouble()).isBetween(1.0, 60e6);
+    }
+    assertThat(history.at("/madeRoomFor").isEmpty()).as("nothing limits the device").isTrue();
+    assertThat(history.at("/tookRoomOf").isEmpty()).isTrue();
+    assertThat(history.at("/notAnswered").isEmpty()).isTrue();
+    assertFieldsDescribed(Files.readString(Path.of("../docs/actuator.md")), history);
+  }
+
+  @Test
+  void shouldSayWhichSettingsWouldChangeHowRequestsEnd() throws Exception {
+    assertThatThrownBy(
+            () -> worker.stub().modelInfer(WorkerTest.request("broken", 1, new float[2])))
+        .hasMessageContaining("it failed to load");
+    JsonNode refused = get("/actuator/models/broken").at("/history/notAnswered/0");
+    assertThat(refused.at("/how").asString()).isEqualTo("refused");
+    assertThat(refused.at("/reason").asString()).isEqualTo("unavailable");
+    assertThat(refused.at("/requests").asLong()).isPositive();
+    assertThat(refused.at("/words").asString()).startsWith("the model did not serve then");
+    assertThat(refused.at("/settings").isEmpty()).isTrue();
+    assertFieldsDescribed(Files.readString(Path.of("../docs/actuator.md")), refused);
   }
 
   @Test

@@ -208,7 +208,8 @@ public final class DispatchLoop {
         clock.nanoTime(),
         parts.recent().latest(lanes),
         parts.recentLoads().latest(lanes),
-        parts.slots().used());
+        parts.slots().used(),
+        parts.recentEvictions().latest(lanes));
   }
 
   // --- the end

@@ -30,6 +30,7 @@ record DispatchParts(
     WarmUp warmUp,
     RecentRuns recent,
     RecentRuns recentLoads,
+    RecentEvictions recentEvictions,
     Failures failures) {
 
   static DispatchParts of(DispatchContext context) {
@@ -53,6 +54,7 @@ record DispatchParts(
         new WarmUp(),
         new RecentRuns(),
         new RecentRuns(),
+        new RecentEvictions(),
         new Failures());
   }
 

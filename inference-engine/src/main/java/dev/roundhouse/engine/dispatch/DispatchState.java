@@ -19,6 +19,7 @@ import org.jspecify.annotations.Nullable;
  * @param runs the latest ones, warm-up included
  * @param loads of weights, the latest ones, failed ones included
  * @param usedSlots of the {@link #BATCH_SLOTS}, those that hold a batch
+ * @param evictions the latest ones, without those of models that are gone
  */
 public record DispatchState(
     String discipline,
@@ -30,7 +31,8 @@ public record DispatchState(
     long atNanos,
     Latest runs,
     Latest loads,
-    int usedSlots) {
+    int usedSlots,
+    List<Eviction> evictions) {
   /** Batches that may be made up, run and answered at once. */
   public static final int BATCH_SLOTS = BatchSlots.COUNT;
 
@@ -49,6 +51,14 @@ public record DispatchState(
    * @param endedNanos on the engine's clock
    */
   public record Span(String model, long tookNanos, long endedNanos) {}
+
+  /**
+   * Weights left the device.
+   *
+   * @param forModel which needed the room; null when an operator asked
+   * @param atNanos on the engine's clock
+   */
+  public record Eviction(String model, @Nullable String forModel, long atNanos) {}
 
   /**
    * Weights on the device, in bytes.

@@ -28,6 +28,7 @@ final class WeightEvictions {
   private final WarmUp warmUp;
   private final RecentRuns recent;
   private final RecentRuns recentLoads;
+  private final RecentEvictions recentEvictions;
   private final SharedParts shared;
   private final BatchSlots slots;
   private final Failures failures;
@@ -45,6 +46,7 @@ final class WeightEvictions {
     warmUp = parts.warmUp();
     recent = parts.recent();
     recentLoads = parts.recentLoads();
+    recentEvictions = parts.recentEvictions();
     shared = parts.shared();
     slots = parts.slots();
     failures = parts.failures();
@@ -59,16 +61,21 @@ final class WeightEvictions {
         || lanes.isAwaitedByCommitted(lanes.get(modelIndex));
   }
 
-  /** Closes weights chosen for eviction. */
-  void evict(List<WeightCache.Left> left, long now) {
+  /**
+   * Closes weights chosen for eviction.
+   *
+   * @param forModel index of the model that needs the room, or {@link RecentEvictions#NOBODY}
+   */
+  void evict(List<WeightCache.Left> left, int forModel, long now) {
     for (WeightCache.Left each : left) {
-      evict(each, now, () -> {});
+      evict(each, forModel, now, () -> {});
     }
   }
 
-  private void evict(WeightCache.Left left, long now, Runnable then) {
+  private void evict(WeightCache.Left left, int forModel, long now, Runnable then) {
     ModelLane from = lanes.get(left.modelIndex());
     ledger.add(from.counters(), Metric.WEIGHT_EVICTIONS);
+    recentEvictions.add(left.modelIndex(), forModel, now);
     EvictionEvent.tell(from.model().name());
     uploads.free(left, then);
     lanes.settle(from, now);
@@ -99,8 +106,8 @@ final class WeightEvictions {
     failures.makingRoom(of.model().name(), left.size());
     int last = left.size() - 1;
     long now = clock.nanoTime();
-    evict(left.subList(0, last), now);
-    evict(left.get(last), now, then);
+    evict(left.subList(0, last), of.modelIndex(), now);
+    evict(left.get(last), of.modelIndex(), now, then);
     return true;
   }
 
@@ -114,6 +121,7 @@ final class WeightEvictions {
     WeightCache.Left left = lanes.remove(of.modelIndex());
     recent.forget(of.modelIndex());
     recentLoads.forget(of.modelIndex());
+    recentEvictions.forget(of.modelIndex());
     of.close(shared);
     asked.failed(of, new IllegalStateException("the model was unloaded meanwhile"));
     if (left == null) {

@@ -222,7 +222,7 @@ final class WeightMover {
       withoutRoom.add(next);
       return false;
     }
-    evictions.evict(left, now);
+    evictions.evict(left, next.modelIndex(), now);
     start(next, 1, now);
     return true;
   }
@@ -293,7 +293,7 @@ final class WeightMover {
       return false;
     }
     failures.makingRoom(of.model().name(), left.size());
-    evictions.evict(left, now);
+    evictions.evict(left, of.modelIndex(), now);
     start(of, tries + 1, now);
     return true;
   }
@@ -361,6 +361,7 @@ final class WeightMover {
     if (!selfManaged) {
       evictions.evict(
           cache.clear(index -> index != of.modelIndex() || evictions.isInUse(index)),
+          RecentEvictions.NOBODY,
           clock.nanoTime());
     }
   }
@@ -369,7 +370,7 @@ final class WeightMover {
   void compact(Command.Compact command) {
     assert owner.isHere();
     long now = clock.nanoTime();
-    evictions.evict(cache.clear(evictions::isInUse), now);
+    evictions.evict(cache.clear(evictions::isInUse), RecentEvictions.NOBODY, now);
     List<CompletableFuture<Void>> reloads = new ArrayList<>();
     for (ProgramModel model : command.reload()) {
       ModelLane reload = lanes.find(model);

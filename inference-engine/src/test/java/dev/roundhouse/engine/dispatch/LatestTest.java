@@ -7,6 +7,7 @@ import static dev.roundhouse.engine.testing.SmallDevice.load;
 import static dev.roundhouse.engine.testing.SmallDevice.row;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.roundhouse.engine.dispatch.DispatchState.Eviction;
 import dev.roundhouse.engine.dispatch.DispatchState.Latest;
 import dev.roundhouse.engine.dispatch.DispatchState.Span;
 import dev.roundhouse.engine.testing.SmallDevice;
@@ -69,6 +70,39 @@ class LatestTest {
     assertThat(after.runs().ever()).isEqualTo(before);
     assertThat(after.runs().spans()).extracting(Span::model).contains("b").doesNotContain("a");
     assertThat(after.loads().spans()).extracting(Span::model).contains("b").doesNotContain("a");
+  }
+
+  @Test
+  void shouldTellWhoseWeightsLeftForWhom() {
+    TestEngine engine = engine();
+    Eviction atLoad = engine.state().evictions().getLast();
+    assertThat(atLoad.model()).isEqualTo("a");
+    assertThat(atLoad.forModel()).isEqualTo("c");
+    engine.submit("a", row(1));
+    engine.run();
+    DispatchState after = engine.state();
+    Eviction latest = after.evictions().getLast();
+    assertThat(latest.model()).isIn("b", "c");
+    assertThat(latest.forModel()).isEqualTo("a");
+    assertThat(latest.atNanos()).isBetween(atLoad.atNanos(), after.atNanos());
+    engine.engine().admin().unload("a");
+    engine.run();
+    assertThat(engine.state().evictions())
+        .as("nobody asks about what left for a model that is gone")
+        .noneMatch(each -> "a".equals(each.forModel()) || each.model().equals("a"));
+  }
+
+  @Test
+  void shouldKeepTheLatestEvictions() {
+    TestEngine engine = engine();
+    for (int i = 0; i < RecentEvictions.KEPT; i++) {
+      engine.submit(i % 2 == 0 ? "a" : "b", row(1));
+      engine.submit("c", row(1));
+      engine.run();
+    }
+    assertThat(engine.state().evictions())
+        .hasSize(RecentEvictions.KEPT)
+        .isSortedAccordingTo(Comparator.comparingLong(Eviction::atNanos));
   }
 
   /** Of three models, the weights of two fit: those of b and c are there. */

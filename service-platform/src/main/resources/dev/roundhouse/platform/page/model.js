@@ -1,6 +1,7 @@
 // @ts-check
-/** What only /actuator/models tells of the chosen model: its programs, and why requests were not taken. */
+/** What only /actuator/models tells of the chosen model: its programs, latency, errors and evictions. */
 import { count, percent, time } from "./format.js";
+import { Latency } from "./latency.js";
 
 /**
  * @typedef {object} Program
@@ -12,11 +13,33 @@ import { count, percent, time } from "./format.js";
  * @property {number | null} meanFill
  */
 
+/** @typedef {{model: string | null, secondsAgo: number}} Evicted */
+
+/**
+ * @typedef {object} NotAnswered
+ * @property {string} how
+ * @property {string} reason
+ * @property {number} requests
+ * @property {string} words
+ * @property {{key: string, value: number | null}[]} settings
+ */
+
+/**
+ * @typedef {object} History
+ * @property {import("./latency.js").Times[]} answers
+ * @property {import("./latency.js").Times[]} waits
+ * @property {NotAnswered[]} notAnswered
+ * @property {Evicted[] | null} madeRoomFor
+ * @property {Evicted[] | null} tookRoomOf
+ */
+
 /**
  * @typedef {object} Details
  * @property {Program[]} programs
- * @property {{shed: Record<string, number>, refused: Record<string, number>}} requests
+ * @property {History | null=} history
  */
+
+const MOST_EVICTED = 5;
 
 const EVERY_MILLIS = 5000;
 
@@ -35,6 +58,7 @@ export class ModelFacts {
   #name = null;
   /** @type {number | undefined} */
   #again;
+  #latency = new Latency();
 
   /** @param {HTMLElement} place @param {() => string | null} worker whose model it is, where there are several */
   constructor(place, worker) {
@@ -46,6 +70,7 @@ export class ModelFacts {
   show(name) {
     if (name === this.#name) return;
     this.#name = name;
+    this.#latency = new Latency();
     this.place.replaceChildren();
     clearTimeout(this.#again);
     if (name !== null) void this.#ask(name);
@@ -76,21 +101,38 @@ export class ModelFacts {
       this.place.replaceChildren();
       return;
     }
-    const parts = [
-      ...unwanted("shed", model.requests.shed),
-      ...unwanted("refused", model.requests.refused),
-    ];
+    const parts = model.history ? this.#history(model.history) : [];
     if (model.programs.length > 0) parts.push(table(name, model.programs));
     this.place.replaceChildren(...parts);
   }
+
+  /** @param {History} history @returns {HTMLElement[]} */
+  #history(history) {
+    return [
+      this.#latency.words(history, performance.now()),
+      ...history.notAnswered.map(unanswered),
+      evicted("its weights left the device for", history.madeRoomFor),
+      evicted("others left the device for its weights:", history.tookRoomOf),
+    ]
+      .filter(Boolean)
+      .map((each) => text("p", each));
+  }
 }
 
-/** @param {string} what @param {Record<string, number>} reasons @returns {HTMLElement[]} */
-function unwanted(what, reasons) {
-  const each = Object.entries(reasons).filter(([, requests]) => requests > 0);
-  return each.length === 0
-    ? []
-    : [text("p", `${what}: ${each.map(([reason, requests]) => `${count(requests)} ${reason}`).join(", ")}`)];
+/** @param {NotAnswered} of */
+function unanswered({ how, reason, requests, words, settings }) {
+  const keys = settings.map(({ key, value }) => (value === null ? key : `${key}, now ${value}`));
+  const which = keys.length === 0 ? "" : ` (${keys.join("; ")})`;
+  return `${count(requests)} ${how}${reason && ": "}${reason}: ${words}${which}`;
+}
+
+/** The latest first. @param {string} what @param {Evicted[] | null} of */
+function evicted(what, of) {
+  if (of === null || of.length === 0) return "";
+  const each = of.slice(-MOST_EVICTED).reverse();
+  const named = each.map(({ model, secondsAgo }) => `${model === null ? "an operator" : `'${model}'`} ${time(secondsAgo * 1e6)} ago`);
+  const more = of.length > each.length ? `, and ${count(of.length - each.length)} times before` : "";
+  return `${what} ${named.join(", ")}${more}`;
 }
 
 /** @param {string} name @param {Program[]} programs */

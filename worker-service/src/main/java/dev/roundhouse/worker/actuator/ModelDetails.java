@@ -33,9 +33,16 @@ public record ModelDetails(
     RequestCounts requests,
     RunCounts runs,
     long weightBytes,
-    List<Program> programs) {
+    List<Program> programs,
+    @Nullable ModelHistory history) {
 
+  /** One of many. */
   static ModelDetails of(ModelReport report, DispatchSnapshot dispatch) {
+    return of(report, dispatch, null);
+  }
+
+  static ModelDetails of(
+      ModelReport report, DispatchSnapshot dispatch, @Nullable ModelHistory history) {
     String name = report.status().name();
     LaneState lane = dispatch.lanes().get(name);
     Standing standing = lane == null ? null : lane.standing();
@@ -57,7 +64,8 @@ public record ModelDetails(
         RequestCounts.of(metric -> report.counts().getOrDefault(metric, 0L)),
         RunCounts.of(metric -> report.counts().getOrDefault(metric, 0L)),
         report.weightBytes(),
-        report.programs().stream().map(Program::of).toList());
+        report.programs().stream().map(Program::of).toList(),
+        history);
   }
 
   /** A cancelled request keeps its place at the front until the dispatch thread passes by. */

@@ -1,7 +1,12 @@
 package dev.roundhouse.worker.actuator;
 
 import dev.roundhouse.engine.Engine;
+import dev.roundhouse.engine.ModelReport;
+import dev.roundhouse.engine.dispatch.DispatchState.LaneState;
+import dev.roundhouse.engine.observe.InferenceReading;
+import dev.roundhouse.engine.observe.ModelTotals;
 import dev.roundhouse.platform.actuator.WriteAccess;
+import dev.roundhouse.worker.config.SchedulerProperties;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.actuate.endpoint.annotation.Endpoint;
@@ -17,14 +22,16 @@ import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
 @Endpoint(id = "models")
 public final class ModelsEndpoint {
   private final Engine engine;
+  private final SchedulerProperties scheduler;
   private final WeightChange weightChange;
   private final boolean writable;
 
   /**
    * @param writable false when changes are refused, which is the default
    */
-  public ModelsEndpoint(Engine engine, boolean writable) {
+  public ModelsEndpoint(Engine engine, SchedulerProperties scheduler, boolean writable) {
     this.engine = engine;
+    this.scheduler = scheduler;
     this.writable = writable;
     weightChange = new WeightChange(engine);
   }
@@ -48,8 +55,17 @@ public final class ModelsEndpoint {
     return engine
         .reports()
         .details(name)
-        .map(report -> ModelDetails.of(report, dispatch))
+        .map(report -> ModelDetails.of(report, dispatch, history(report, dispatch)))
         .orElse(null);
+  }
+
+  private ModelHistory history(ModelReport report, DispatchSnapshot dispatch) {
+    String name = report.status().name();
+    LaneState lane = dispatch.lanes().get(name);
+    Double weight = lane == null ? null : lane.weight();
+    InferenceReading answered =
+        engine.reports().counters(name).map(ModelTotals::answered).orElse(InferenceReading.NOTHING);
+    return ModelHistory.of(report, answered, dispatch, NotAnswered.of(report, weight, scheduler));
   }
 
   /** Changes a ready model's weight, from its next run on, until the worker stops. */

@@ -179,8 +179,10 @@ class EngineConfiguration {
   }
 
   @Bean
-  ModelsEndpoint modelsEndpoint(Engine engine, Environment environment) {
-    return new ModelsEndpoint(engine, WriteAccess.isGranted(environment, WriteAccess.MODELS));
+  ModelsEndpoint modelsEndpoint(
+      Engine engine, WorkerProperties properties, Environment environment) {
+    return new ModelsEndpoint(
+        engine, properties.scheduler(), WriteAccess.isGranted(environment, WriteAccess.MODELS));
   }
 
   @Bean

@@ -153,7 +153,8 @@ class ViewTest {
         atNanos,
         new Latest(ever, List.of(runs)),
         loads,
-        0);
+        0,
+        List.of());
   }
 
   private JsonNode next() {
