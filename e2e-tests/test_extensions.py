@@ -279,7 +279,7 @@ def test_should_refuse_trace_settings_that_cannot_be(
             (tracing, "ghost", {}, "INVALID_ARGUMENT", "Request for unknown model : ghost"),
             (tracing, "", {"trace_file": "x"}, "UNIMPLEMENTED", "trace file location can not be updated"),
             (tracing, "", {"trace_level": ["ALL"]}, "INVALID_ARGUMENT", "there are OFF, TIMESTAMPS and TENSORS"),
-            (tracing, "", {"trace_mode": "opentelemetry"}, "UNIMPLEMENTED", "is not supported"),
+            (tracing, "", {"trace_mode": "opentelemetry"}, "INVALID_ARGUMENT", "needs a collector"),
             (tracing, "", {"trace_rate": "x"}, "INVALID_ARGUMENT", "Unable to parse 'trace_rate', got: x"),
             (client, "", {"trace_level": ["TIMESTAMPS"]}, "INVALID_ARGUMENT", "trace file name is not given"),
         ):

@@ -1,10 +1,13 @@
 package dev.roundhouse.worker;
 
+import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.roundhouse.engine.Engine;
 import dev.roundhouse.engine.testing.TestBundle;
 import dev.roundhouse.kserve.proto.GRPCInferenceServiceGrpc.GRPCInferenceServiceBlockingStub;
+import dev.roundhouse.kserve.proto.TraceSettingRequest;
 import dev.roundhouse.platform.telemetry.OtlpReceiver;
 import dev.roundhouse.platform.telemetry.OtlpReceiver.Received;
 import dev.roundhouse.platform.telemetry.SpanExport;
@@ -17,7 +20,12 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.file.Path;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -30,6 +38,7 @@ import org.junit.jupiter.api.io.TempDir;
 class RequestSpansTest {
   private static final String SPAN = "b7ad6b7169203331";
 
+  private static final Gate GATE = new Gate();
   @TempDir static Path repository;
   private static OtlpReceiver collector;
   private static RunningWorker worker;
@@ -39,6 +48,16 @@ class RequestSpansTest {
     TestBundle.doubling(2, 1).write(repository, "a");
     TestBundle.doubling(2, 1).write(repository, "b");
     TestBundle.doubling(2, 1).write(repository, "pointed");
+    TestBundle.doubling(2, 1).write(repository, "set");
+    TestBundle.doubling(2, 1, 4).write(repository, "batched");
+    TestBundle.ensemble(
+            """
+            inputs: [{name: x, dtype: f32, shape: [n, 2]}]
+            outputs: [{name: y, dtype: f32, shape: [n, 2]}]
+            steps:
+              - {model: batched, inputs: {x: x}, outputs: {y: y}}
+            """)
+        .write(repository, "calling");
     TestBundle.ensemble(
             """
             inputs: [{name: x, dtype: f32, shape: [n, 2]}]
@@ -52,7 +71,7 @@ class RequestSpansTest {
     worker =
         new RunningWorker(
                 repository,
-                TestBundle.DOUBLE,
+                GATE,
                 "--roundhouse.worker.telemetry.endpoint=" + collector.grpcEndpoint(),
                 "--roundhouse.worker.telemetry.sample-ratio=0")
             .awaitLoaded();
@@ -109,6 +128,53 @@ class RequestSpansTest {
   }
 
   @Test
+  void shouldLinkTheRequestsThatRanTogether() throws Exception {
+    Map<String, Received> byId = Map.of();
+    for (int round = 0; linked(byId).size() < 2; round++) { // or they were sent apart
+      byId = runTogether("%032x".formatted(0x10 + round));
+    }
+    Map<String, Received> byRequest = new HashMap<>();
+    for (Received compute : linked(byId)) {
+      byRequest.put(requestOf(compute, byId), compute);
+    }
+    byRequest.forEach(
+        (request, compute) ->
+            assertThat(compute.links())
+                .as("others, to and fro")
+                .doesNotContain(request)
+                .allMatch(other -> requireNonNull(byRequest.get(other)).links().contains(request)));
+  }
+
+  /** All spans of six requests, of which some waited for the device at one time. */
+  private Map<String, Received> runTogether(String trace) throws Exception {
+    GATE.shut();
+    try (ExecutorService callers = Executors.newVirtualThreadPerTaskExecutor();
+        AutoCloseable open = GATE::open) {
+      for (String model :
+          List.of("batched", "batched", "batched", "calling", "calling", "batched")) {
+        callers.submit(() -> stub(trace, "01").modelInfer(WorkerTest.request(model, 1, 1, 2)));
+      }
+      while (worker.bean(Engine.class).openRequests() < 6) {
+        Thread.sleep(1);
+      }
+    }
+    Predicate<Received> own = span -> span.traceId().equals(trace);
+    collector.await(6, own.and(span -> span.name().equals("compute")));
+    return collector.spans().stream()
+        .filter(own)
+        .collect(Collectors.toMap(Received::spanId, each -> each));
+  }
+
+  private static List<Received> linked(Map<String, Received> spans) {
+    return spans.values().stream().filter(span -> !span.links().isEmpty()).toList();
+  }
+
+  private static String requestOf(Received compute, Map<String, Received> byId) {
+    Received within = requireNonNull(byId.get(compute.parentId()));
+    return within.name().startsWith("call ") ? within.parentId() : within.spanId();
+  }
+
+  @Test
   void shouldTakeTheContextOverHttp() throws Exception {
     String trace = "00000000000000000000000000000003";
     worker.send(
@@ -119,6 +185,34 @@ class RequestSpansTest {
                 BodyPublishers.ofString(
                     "{\"inputs\":[{\"name\":\"x\",\"datatype\":\"FP32\",\"shape\":[1,2],\"data\":[1,2]}]}")));
     assertThat(named(of(trace, 2), "infer a").parentId()).isEqualTo(SPAN);
+  }
+
+  @Test
+  void shouldHaveSpansOfTheRequestsThatATraceSettingTakes() throws Exception {
+    setTrace(
+        "set",
+        Map.of("trace_mode", "opentelemetry", "trace_level", "TIMESTAMPS", "trace_rate", "2"));
+    for (int i = 0; i < 4; i++) {
+      worker.stub().modelInfer(WorkerTest.request("set", 1, 1, 2));
+    }
+    stub("0000000000000000000000000000000a", "00").modelInfer(WorkerTest.request("set", 1, 1, 2));
+    String trace = "00000000000000000000000000000009";
+    stub(trace, "01").modelInfer(WorkerTest.request("set", 1, 1, 2));
+    of(trace, 2);
+    assertThat(collector.spans())
+        .filteredOn(span -> span.name().equals("infer set") && !span.traceId().equals(trace))
+        .as("every second of those whose callers said nothing")
+        .hasSize(2)
+        .allMatch(span -> span.parentId().isEmpty());
+  }
+
+  private static void setTrace(String model, Map<String, String> settings) {
+    TraceSettingRequest.Builder request = TraceSettingRequest.newBuilder().setModelName(model);
+    settings.forEach(
+        (name, value) ->
+            request.putSettings(
+                name, TraceSettingRequest.SettingValue.newBuilder().addValue(value).build()));
+    worker.stub().traceSetting(request.build());
   }
 
   @Test
@@ -140,8 +234,10 @@ class RequestSpansTest {
     String trace = "00000000000000000000000000000006";
     stub(trace, "01").modelInfer(WorkerTest.request("b", 1, 1, 2));
     of(trace, 2);
-    assertThat(collector.spans().stream().map(Received::traceId).collect(Collectors.toSet()))
+    assertThat(collector.spans())
         .as("one that is, sent after those, has arrived")
+        .filteredOn(span -> span.name().equals("infer a"))
+        .extracting(Received::traceId)
         .doesNotContain(not)
         .allMatch(id -> id.startsWith("000000000000000000000000000000"));
     assertThat(worker.bean(SpanExport.class).dropped()).isZero();

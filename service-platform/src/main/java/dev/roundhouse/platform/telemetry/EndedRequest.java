@@ -4,6 +4,12 @@ package dev.roundhouse.platform.telemetry;
 @FunctionalInterface
 public interface EndedRequest {
 
-  /** Writes its spans. Called once, on the thread that sends them. */
+  /**
+   * Says which runs it had a part in. Called once, on the thread that sends spans, before any
+   * request that is sent with it is told.
+   */
+  default void join(SharedRuns runs) {}
+
+  /** Writes its spans. Called once, on that thread. */
   void tell(SpanWriter to);
 }

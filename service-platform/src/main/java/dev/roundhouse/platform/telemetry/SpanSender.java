@@ -2,6 +2,7 @@ package dev.roundhouse.platform.telemetry;
 
 import io.opentelemetry.sdk.trace.export.SpanExporter;
 import java.time.Duration;
+import java.util.ArrayDeque;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
@@ -37,7 +38,9 @@ final class SpanSender implements AutoCloseable {
       Executors.newSingleThreadScheduledExecutor(
           Thread.ofPlatform().daemon().name("spans").factory());
 
-  private final SpanWriter writer; // the thread's
+  // The thread's.
+  private final SpanWriter writer;
+  private final ArrayDeque<EndedRequest> together = new ArrayDeque<>();
 
   /**
    * @param mostWaiting requests in the queue
@@ -91,7 +94,7 @@ final class SpanSender implements AutoCloseable {
   /** Sends all that waits. */
   void send() {
     try {
-      while (!ended.isEmpty()) {
+      while (!together.isEmpty() || gather()) {
         sendMessage();
       }
     } catch (Throwable e) { // or the thread would never run again
@@ -99,12 +102,23 @@ final class SpanSender implements AutoCloseable {
     }
   }
 
+  /** Takes all that waits, for requests of one run are to know each other; false when none does. */
+  private boolean gather() {
+    SharedRuns runs = writer.runs();
+    runs.clear();
+    for (EndedRequest next = ended.poll(); next != null; next = ended.poll()) {
+      together.add(next);
+      next.join(runs);
+    }
+    return !together.isEmpty();
+  }
+
   private void sendMessage() {
     int requests = 0;
     boolean isTaken = false;
     try {
       while (writer.count() < MESSAGE_SPANS) {
-        EndedRequest request = ended.poll();
+        EndedRequest request = together.poll();
         if (request == null) {
           break;
         }

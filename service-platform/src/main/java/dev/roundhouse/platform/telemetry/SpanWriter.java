@@ -1,6 +1,7 @@
 package dev.roundhouse.platform.telemetry;
 
 import io.opentelemetry.api.trace.Span;
+import io.opentelemetry.api.trace.SpanBuilder;
 import io.opentelemetry.api.trace.SpanContext;
 import io.opentelemetry.api.trace.SpanKind;
 import io.opentelemetry.api.trace.Tracer;
@@ -27,6 +28,7 @@ public final class SpanWriter {
 
   private final IdGenerator random = IdGenerator.random();
   private final List<SpanData> spans = new ArrayList<>();
+  private final SharedRuns runs = new SharedRuns();
   private final Tracer tracer;
   private SpanContext next = SpanContext.getInvalid();
 
@@ -56,25 +58,47 @@ public final class SpanWriter {
    */
   public Span begin(
       SpanContext own, SpanContext parent, SpanKind kind, String name, long startNanos) {
+    return begin(own, parent, kind, name, startNanos, List.of());
+  }
+
+  private Span begin(
+      SpanContext own,
+      SpanContext parent,
+      SpanKind kind,
+      String name,
+      long startNanos,
+      List<SpanContext> links) {
     next = own;
     Context under = parent.isValid() ? Context.root().with(Span.wrap(parent)) : Context.root();
-    return tracer
-        .spanBuilder(name)
-        .setParent(under)
-        .setSpanKind(kind)
-        .setStartTimestamp(startNanos, TimeUnit.NANOSECONDS)
-        .startSpan();
+    SpanBuilder span =
+        tracer
+            .spanBuilder(name)
+            .setParent(under)
+            .setSpanKind(kind)
+            .setStartTimestamp(startNanos, TimeUnit.NANOSECONDS);
+    links.forEach(span::addLink);
+    return span.startSpan();
   }
 
   /** Begins a span within another of this application, which its caller ends. */
   public Span begin(SpanContext within, String name, long startNanos) {
+    return begin(within, name, startNanos, List.of());
+  }
+
+  /** As {@link #begin(SpanContext, String, long)}, with links to spans elsewhere. */
+  public Span begin(SpanContext within, String name, long startNanos, List<SpanContext> links) {
     SpanContext own =
         SpanContext.create(
             within.getTraceId(),
             random.generateSpanId(),
             within.getTraceFlags(),
             within.getTraceState());
-    return begin(own, within, SpanKind.INTERNAL, name, startNanos);
+    return begin(own, within, SpanKind.INTERNAL, name, startNanos, links);
+  }
+
+  /** What the requests that are sent now had a part in. */
+  public SharedRuns runs() {
+    return runs;
   }
 
   /** Spans since {@link #clear}. */

@@ -56,9 +56,11 @@ public final class TraceContexts {
     if (caller.isValid()) {
       return caller.isSampled() ? child(caller) : null;
     }
-    if (ThreadLocalRandom.current().nextDouble() >= ratio) {
-      return null;
-    }
+    return ThreadLocalRandom.current().nextDouble() < ratio ? root() : null;
+  }
+
+  /** The span of a request that begins a trace. */
+  public SpanContext root() {
     return SpanContext.create(
         ids.generateTraceId(),
         ids.generateSpanId(),

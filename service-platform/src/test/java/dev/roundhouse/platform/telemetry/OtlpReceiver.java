@@ -47,6 +47,7 @@ public final class OtlpReceiver implements AutoCloseable {
    * @param parentId empty for none
    * @param kind 1 internal, 2 server, 3 client
    * @param attributes texts, whole numbers and flags (1 for true)
+   * @param links span ids
    * @param isError whether its status says so
    */
   public record Received(
@@ -59,6 +60,7 @@ public final class OtlpReceiver implements AutoCloseable {
       long startNanos,
       long endNanos,
       Map<String, Object> attributes,
+      List<String> links,
       boolean isError) {}
 
   public String grpcEndpoint() {
@@ -149,6 +151,7 @@ public final class OtlpReceiver implements AutoCloseable {
         span.getField(7).getFixed64List().getFirst(),
         span.getField(8).getFixed64List().getFirst(),
         attributes(span, 9),
+        messages(span, 13).stream().map(link -> hex(bytes(link, 2))).toList(),
         !status.isEmpty() && number(status.getFirst(), 3) == 2);
   }
 

@@ -74,9 +74,67 @@ class SpanSenderTest {
     assertThat(sender.exported()).isEqualTo(1);
   }
 
+  @Test
+  void shouldLetRequestsOfOneSendingKnowWhichRunsTheyShared() {
+    Joining first = new Joining(own());
+    Joining second = new Joining(own());
+    sender.offer(first);
+    sender.offer(second);
+    sender.send();
+    assertThat(first.others).containsExactly(second.own);
+    assertThat(second.others).containsExactly(first.own);
+    Joining later = new Joining(own());
+    sender.offer(later);
+    sender.send();
+    assertThat(later.others).isEmpty();
+  }
+
+  @Test
+  void shouldSendARequestThatCannotSayWhatItShared() {
+    sender.offer(
+        new EndedRequest() {
+          @Override
+          public void join(SharedRuns runs) {
+            throw new OutOfMemoryError("a fault of the test's");
+          }
+
+          @Override
+          public void tell(SpanWriter to) {
+            SpanSenderTest.this.tell(to);
+          }
+        });
+    sender.offer(this::tell);
+    sender.send();
+    sender.send();
+    assertThat(sender.exported()).isEqualTo(2);
+    assertThat(sender.dropped()).isZero();
+  }
+
+  private SpanContext own() {
+    return requireNonNull(contexts.request(SpanContext.getInvalid()));
+  }
+
+  private static final class Joining implements EndedRequest {
+    final SpanContext own;
+    List<SpanContext> others = List.of();
+
+    Joining(SpanContext own) {
+      this.own = own;
+    }
+
+    @Override
+    public void join(SharedRuns runs) {
+      runs.add("the only run", own);
+    }
+
+    @Override
+    public void tell(SpanWriter to) {
+      others = to.runs().others("the only run", own);
+    }
+  }
+
   private void tell(SpanWriter to) {
-    SpanContext own = requireNonNull(contexts.request(SpanContext.getInvalid()));
-    to.begin(own, SpanContext.getInvalid(), SpanKind.SERVER, "infer m", 1)
+    to.begin(own(), SpanContext.getInvalid(), SpanKind.SERVER, "infer m", 1)
         .end(2, TimeUnit.NANOSECONDS);
   }
 

@@ -5,6 +5,7 @@ import dev.roundhouse.engine.request.Outcome;
 import dev.roundhouse.engine.request.Receipt;
 import dev.roundhouse.engine.request.Status;
 import dev.roundhouse.platform.telemetry.EndedRequest;
+import dev.roundhouse.platform.telemetry.SharedRuns;
 import dev.roundhouse.platform.telemetry.SpanWriter;
 import io.opentelemetry.api.trace.Span;
 import io.opentelemetry.api.trace.SpanContext;
@@ -33,6 +34,16 @@ record EndedSpans(
     List<CallReport> calls,
     int moreCalls)
     implements EndedRequest {
+
+  @Override
+  public void join(SharedRuns runs) {
+    for (CallReport each : calls.isEmpty() ? List.of(request) : calls) {
+      SharedRun run = SharedRun.of(each.outcome());
+      if (run != null) {
+        runs.add(run, own);
+      }
+    }
+  }
 
   @Override
   public void tell(SpanWriter to) {
@@ -100,15 +111,23 @@ record EndedSpans(
     long ran = took.acceptedNanos() + took.queueNanos();
     long ready = ran + took.computeInputNanos();
     long output = took.answeredNanos() - took.computeOutputNanos();
-    stage(to, within, "queue", took.acceptedNanos(), ran);
-    stage(to, within, "input", ran, ready);
-    stage(to, within, "compute", Math.max(ready, output - took.computeNanos()), output);
-    stage(to, within, "output", output, took.answeredNanos());
+    SharedRun run = SharedRun.of(took);
+    List<SpanContext> others = run == null ? List.of() : to.runs().others(run, own);
+    stage(to, within, "queue", took.acceptedNanos(), ran, List.of());
+    stage(to, within, "input", ran, ready, List.of());
+    stage(to, within, "compute", Math.max(ready, output - took.computeNanos()), output, others);
+    stage(to, within, "output", output, took.answeredNanos(), List.of());
   }
 
-  private void stage(SpanWriter to, SpanContext within, String name, long start, long end) {
+  private void stage(
+      SpanWriter to,
+      SpanContext within,
+      String name,
+      long start,
+      long end,
+      List<SpanContext> links) {
     if (end > start) {
-      to.begin(within, name, epoch(start)).end(epoch(end), TimeUnit.NANOSECONDS);
+      to.begin(within, name, epoch(start), links).end(epoch(end), TimeUnit.NANOSECONDS);
     }
   }
 

@@ -24,13 +24,19 @@ public final class RequestSpans {
 
   private final SpanExport export;
   private final TraceContexts contexts;
+  private final Tracer tracer;
   private final LongSupplier clock;
   private final LatestTraces latest;
 
   private RequestSpans(
-      SpanExport export, TraceContexts contexts, LongSupplier clock, LatestTraces latest) {
+      SpanExport export,
+      TraceContexts contexts,
+      Tracer tracer,
+      LongSupplier clock,
+      LatestTraces latest) {
     this.export = export;
     this.contexts = contexts;
+    this.tracer = tracer;
     this.clock = clock;
     this.latest = latest;
   }
@@ -38,13 +44,14 @@ public final class RequestSpans {
   /**
    * Null when no request has spans.
    *
+   * @param tracer knows what clients have set
    * @param clock the engine's
    * @param latest told of those that are answered
    */
   public static @Nullable RequestSpans of(
-      SpanExport export, LongSupplier clock, LatestTraces latest) {
+      SpanExport export, Tracer tracer, LongSupplier clock, LatestTraces latest) {
     TraceContexts contexts = export.contexts();
-    return contexts == null ? null : new RequestSpans(export, contexts, clock, latest);
+    return contexts == null ? null : new RequestSpans(export, contexts, tracer, clock, latest);
   }
 
   /** The span that a caller has for its requests, by its headers; invalid when it says of none. */
@@ -57,8 +64,12 @@ public final class RequestSpans {
    *
    * @param caller as {@link #caller} has it
    */
-  public @Nullable SpanContext own(SpanContext caller) {
-    return contexts.request(caller);
+  public @Nullable SpanContext own(String model, SpanContext caller) {
+    Sampler set = caller.isValid() ? null : tracer.ofSpans(model);
+    if (set == null) {
+      return contexts.request(caller);
+    }
+    return set.takes() ? contexts.root() : null;
   }
 
   /**

@@ -23,11 +23,11 @@ public final class TraceSettings {
   private static final String FREQUENCY = "log_frequency";
   private static final String FILE = "trace_file";
   private static final String MODE = "trace_mode";
-  private static final String TRITON = "triton";
   private static final String ALL = "";
 
   private final TraceSetting configured;
   private final String file;
+  private final boolean sendsSpans;
   private final Predicate<String> isKnown;
   private final Tracer tracer;
   private final Map<String, Own> own = new HashMap<>();
@@ -36,11 +36,18 @@ public final class TraceSettings {
   /**
    * @param configured the default
    * @param file of traces, as shown to callers; empty when nothing can be traced
+   * @param sendsSpans whether there is a collector
    * @param isKnown whether a model exists
    */
-  TraceSettings(TraceSetting configured, String file, Predicate<String> isKnown, Tracer tracer) {
+  TraceSettings(
+      TraceSetting configured,
+      String file,
+      boolean sendsSpans,
+      Predicate<String> isKnown,
+      Tracer tracer) {
     this.configured = configured;
     this.file = file;
+    this.sendsSpans = sendsSpans;
     this.isKnown = isKnown;
     this.tracer = tracer;
     sampling = new Sampling(new Sampler(ALL, configured, configured.count()), Map.of());
@@ -64,7 +71,7 @@ public final class TraceSettings {
     values.put(COUNT, List.of(Integer.toString(sampler.remaining())));
     values.put(FREQUENCY, List.of(Integer.toString(setting.logFrequency())));
     values.put(FILE, List.of(file));
-    values.put(MODE, List.of(TRITON));
+    values.put(MODE, List.of(setting.mode().text()));
     return values;
   }
 
@@ -138,9 +145,22 @@ public final class TraceSettings {
   }
 
   private void check(TraceSetting setting) {
-    if (setting.levels().isOn() && file.isEmpty()) {
+    if (setting.decidesSpans()) {
+      checkSpans(setting);
+    } else if (setting.levels().isOn() && file.isEmpty()) {
       throw WireException.invalidArgument(
           "Attempting to set invalid trace setting :trace file name is not given; have the operator set roundhouse.worker.trace.file");
+    }
+  }
+
+  private void checkSpans(TraceSetting setting) {
+    if (!sendsSpans) {
+      throw WireException.invalidArgument(
+          "trace_mode 'opentelemetry' needs a collector to send spans to; have the operator set roundhouse.worker.telemetry.endpoint");
+    }
+    if (setting.levels().tensors()) {
+      throw WireException.invalidArgument(
+          "trace_level 'TENSORS' is of trace_mode 'triton', as spans have no tensors; in 'opentelemetry' there are OFF and TIMESTAMPS");
     }
   }
 
@@ -164,20 +184,26 @@ public final class TraceSettings {
         }
         yield before;
       }
-      case MODE -> {
-        if (!values.isEmpty() && !values.equals(List.of(TRITON))) {
-          throw new WireException(
-              WireStatus.UNIMPLEMENTED,
-              "trace_mode %s is not supported; TraceSetting writes mode '%s' only, and spans for OpenTelemetry are the operator's to set: roundhouse.worker.telemetry"
-                  .formatted(values, TRITON));
-        }
-        yield before;
-      }
+      case MODE -> before.withMode(values.isEmpty() ? null : mode(values));
       default ->
           throw WireException.invalidArgument(
               "unknown trace setting '%s'; those that can be changed are %s"
-                  .formatted(name, String.join(", ", LEVEL, RATE, COUNT, FREQUENCY)));
+                  .formatted(name, String.join(", ", LEVEL, RATE, COUNT, FREQUENCY, MODE)));
     };
+  }
+
+  private static TraceMode mode(List<String> values) {
+    if (values.size() > 1) {
+      throw WireException.invalidArgument("expect only 1 value for '" + MODE + "'");
+    }
+    for (TraceMode mode : TraceMode.values()) {
+      if (mode.text().equals(values.getFirst())) {
+        return mode;
+      }
+    }
+    throw WireException.invalidArgument(
+        "unknown trace mode '%s'; there are %s and %s"
+            .formatted(values.getFirst(), TraceMode.TRITON.text(), TraceMode.OPENTELEMETRY.text()));
   }
 
   private static TraceLevels levels(List<String> names) {

@@ -13,8 +13,8 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Traces sampled requests. Any other request costs one read, and a look-up of its model while
- * anything is traced. Thread-safe.
+ * Traces sampled requests to files, and says which have spans where {@link TraceMode} has that. Any
+ * other request costs one read, and a look-up of its model while anything is traced. Thread-safe.
  */
 public final class Tracer {
   private final TraceWriter writer;
@@ -45,15 +45,30 @@ public final class Tracer {
       return sink;
     }
     Sampler sampler = by.of(model);
-    return sampler.takes() ? new Traced(sampler, model, requestId, inputs, sink) : sink;
+    return sampler.setting().writesFiles() && sampler.takes()
+        ? new Traced(sampler, model, requestId, inputs, sink)
+        : sink;
+  }
+
+  /**
+   * What decides, of a model's requests whose callers say nothing of it, which have spans. Null
+   * where the configured ratio does.
+   */
+  @Nullable Sampler ofSpans(String model) {
+    Sampling by = sampling;
+    if (by == null) {
+      return null;
+    }
+    Sampler sampler = by.of(model);
+    return sampler.setting().decidesSpans() ? sampler : null;
   }
 
   void use(Sampling changed) {
-    boolean on = changed.isOn();
-    if (on) {
+    boolean writes = changed.writesFiles();
+    if (writes) {
       writer.start();
     }
-    sampling = on ? changed : null;
+    sampling = writes || changed.decidesSpans() ? changed : null;
   }
 
   private final class Traced implements AnswerSink {

@@ -19,9 +19,10 @@ public final class Tracing implements AutoCloseable {
   private final TraceSettings settings;
 
   /**
+   * @param sendsSpans whether there is a collector
    * @throws StartRefusedException when the configuration cannot work
    */
-  public Tracing(TraceProperties properties, Engine engine) {
+  public Tracing(TraceProperties properties, Engine engine, boolean sendsSpans) {
     TraceLevels levels = levels(properties.level());
     checkFile(properties.file(), levels.isOn());
     TensorCopies copies =
@@ -39,8 +40,13 @@ public final class Tracing implements AutoCloseable {
     settings =
         new TraceSettings(
             new TraceSetting(
-                levels, properties.rate(), properties.count(), properties.logFrequency()),
+                levels,
+                properties.rate(),
+                properties.count(),
+                properties.logFrequency(),
+                TraceMode.TRITON),
             new File(properties.file()).getName(), // its folder is not the clients' to know
+            sendsSpans,
             model -> engine.model(model).isPresent(),
             tracer);
   }

@@ -80,7 +80,7 @@ public final class Inference {
     RequestSpans on = spans;
     if (on != null) {
       SpanContext calledIn = exchange.calledIn();
-      SpanContext own = on.own(calledIn);
+      SpanContext own = on.own(exchange.modelName(), calledIn);
       exchange.span(own);
       if (own != null) {
         traced = on.traced(exchange.modelName(), exchange.id(), calledIn, own, traced);

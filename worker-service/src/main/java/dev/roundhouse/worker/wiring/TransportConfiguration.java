@@ -151,7 +151,7 @@ class TransportConfiguration {
         engine,
         regions,
         tracing.tracer(),
-        RequestSpans.of(spans, engine::nanoTime, latest),
+        RequestSpans.of(spans, tracing.tracer(), engine::nanoTime, latest),
         ReceiptOrigin.of(device.description()));
   }
 
@@ -180,8 +180,8 @@ class TransportConfiguration {
   }
 
   @Bean
-  Tracing tracing(WorkerProperties properties, Engine engine) {
-    return new Tracing(properties.trace(), engine);
+  Tracing tracing(WorkerProperties properties, Engine engine, SpanExport spans) {
+    return new Tracing(properties.trace(), engine, spans.contexts() != null);
   }
 
   @Bean

@@ -12,12 +12,14 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 class TraceSettingsTest {
-  private static final TraceSetting OFF = new TraceSetting(TraceLevels.OFF, 1000, -1, 0);
+  private static final TraceSetting OFF =
+      new TraceSetting(TraceLevels.OFF, 1000, -1, 0, TraceMode.TRITON);
 
   @TempDir static Path folder;
 
@@ -159,12 +161,8 @@ class TraceSettingsTest {
         Map.of("trace_file", List.of("x")),
         WireStatus.UNIMPLEMENTED,
         "trace file location can not be updated through network protocol");
-    assertRefused(
-        settings,
-        "",
-        Map.of("trace_mode", List.of("opentelemetry")),
-        WireStatus.UNIMPLEMENTED,
-        "trace_mode [opentelemetry] is not supported");
+    refuse("", "trace_mode", "jaeger", "unknown trace mode 'jaeger'; there are triton and open");
+    refuse("", "trace_mode", "opentelemetry", "set roundhouse.worker.telemetry.endpoint");
     settings.change("", Map.of("trace_mode", List.of("triton"), "trace_file", List.of()));
     assertThat(settings.current("")).containsEntry("trace_rate", List.of("1000"));
   }
@@ -182,8 +180,43 @@ class TraceSettingsTest {
     assertThat(without.current("")).containsEntry("trace_rate", List.of("7"));
   }
 
+  @Test
+  void shouldDecideWhichRequestsHaveSpansWhereThatIsTheMode() {
+    TraceSettings sending =
+        new TraceSettings(OFF, "", true, Set.of("m", "other")::contains, tracer);
+    assertThat(tracer.ofSpans("m")).as("the ratio does").isNull();
+    sending.change(
+        "m",
+        Map.of(
+            "trace_mode", List.of("opentelemetry"),
+            "trace_level", List.of("TIMESTAMPS"),
+            "trace_rate", List.of("2"),
+            "trace_count", List.of("3")));
+    assertThat(sending.current("m")).containsEntry("trace_mode", List.of("opentelemetry"));
+    assertThat(sending.current("other")).containsEntry("trace_mode", List.of("triton"));
+    assertThat(tracer.ofSpans("other")).isNull();
+    assertThat(withSpans("m", 10)).isEqualTo(3);
+    assertThat(taken("m", 10)).as("in no file").isZero();
+    sending.change("m", Map.of("trace_level", List.of("OFF"), "trace_count", List.of("-1")));
+    assertThat(withSpans("m", 10)).as("and not by the ratio either").isZero();
+    assertRefused(
+        sending,
+        "m",
+        Map.of("trace_level", List.of("TENSORS")),
+        WireStatus.INVALID_ARGUMENT,
+        "trace_level 'TENSORS' is of trace_mode 'triton'");
+    sending.change("m", Map.of("trace_mode", List.of()));
+    assertThat(tracer.ofSpans("m")).isNull();
+  }
+
+  private int withSpans(String model, int requests) {
+    Sampler sampler = tracer.ofSpans(model);
+    return (int)
+        IntStream.range(0, requests).filter(i -> sampler != null && sampler.takes()).count();
+  }
+
   private TraceSettings settings(String file) {
-    return new TraceSettings(OFF, file, Set.of("m", "other")::contains, tracer);
+    return new TraceSettings(OFF, file, false, Set.of("m", "other")::contains, tracer);
   }
 
   private int taken(String model, int requests) {

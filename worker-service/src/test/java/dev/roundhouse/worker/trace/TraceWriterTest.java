@@ -243,7 +243,7 @@ class TraceWriterTest {
   }
 
   private static Sampler sampler(String owner, int frequency, TraceLevels levels) {
-    return new Sampler(owner, new TraceSetting(levels, 1, -1, frequency), -1);
+    return new Sampler(owner, new TraceSetting(levels, 1, -1, frequency, TraceMode.TRITON), -1);
   }
 
   private List<Integer> ids(String file) throws Exception {

@@ -275,7 +275,8 @@ class InferCallTest {
                 100,
                 DataSize.ofGigabytes(1),
                 DataSize.ofKilobytes(64)),
-            engine.engine());
+            engine.engine(),
+            false);
     return new Inference(
             engine.engine(),
             none,
