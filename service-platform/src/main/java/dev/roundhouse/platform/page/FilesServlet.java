@@ -25,6 +25,7 @@ final class FilesServlet extends HttpServlet {
           "feed.js",
           "format.js",
           "icon.svg",
+          "latency.js",
           "device.js",
           "model.js",
           "timeline.js",
