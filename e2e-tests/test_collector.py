@@ -15,8 +15,9 @@ import client_tools
 import java_bundles
 from conftest import logs_shown
 from node_process import NodeProcess
+from trained import java
 from unused_ports import unused_ports
-from worker_process import ROOT, SAMPLE_MODELS, java, trained_jar, wait_until
+from worker_process import ROOT, SAMPLE_MODELS, trained_worker, wait_until
 
 pytestmark = pytest.mark.skipif(
     "ROUNDHOUSE_E2E_TRACE" not in os.environ, reason="builds a collector: ./roundhouse test --trace"
@@ -149,7 +150,7 @@ def class_path() -> str:
     """The client, and what it and OpenTelemetry's SDK need out of what the worker brings."""
     named = os.environ.get("ROUNDHOUSE_E2E_CLIENT_JAR")
     client = Path(named) if named else next((ROOT / "kserve-client" / "target").glob("kserve-client-*.jar"))
-    return f"{client}:{trained_jar()[0].parent / 'lib'}/*"
+    return f"{client}:{trained_worker().jar.parent / 'lib'}/*"
 
 
 @pytest.mark.parametrize(("model", "calls"), [("affine", 0), ("both", 2), ("twice", 2)])

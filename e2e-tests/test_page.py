@@ -29,10 +29,10 @@ def node_environment() -> dict[str, str]:
     return os.environ | {"NODE_PATH": str(client_tools.node_packages(NODE))}
 
 
-def look(address: str, folder: Path) -> Seen:
-    """What a browser saw of the page at ``address``, and its pictures in ``folder``."""
+def look(address: str, folder: Path, *size: str) -> Seen:
+    """What a browser saw of the page at ``address``, in every size or in one, and its pictures in ``folder``."""
     node, chromium = client_tools.need("node"), client_tools.need("chromium")
-    command = [node, str(NODE / "page.js"), chromium, address, str(folder)]
+    command = [node, str(NODE / "page.js"), chromium, address, str(folder), *size]
     done = subprocess.run(command, capture_output=True, text=True, env=node_environment(), timeout=SECONDS)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
@@ -55,7 +55,7 @@ def of_worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Seen]:
         with logs_shown(process):
             process.await_ready()
             thread.start()
-            yield look(f"127.0.0.1:{process.ports.metrics}", folder)
+            yield look(f"127.0.0.1:{process.ports.metrics}", folder, "usual")
     finally:
         over.set()
         if thread.ident is not None:

@@ -1,11 +1,11 @@
 // Opens the live page in headless Chromium, uses it, and prints what it saw as JSON, for test_page.py:
-// node page.js CHROMIUM ADDRESS FOLDER_FOR_PICTURES
+// node page.js CHROMIUM ADDRESS FOLDER_FOR_PICTURES [SIZE_ONLY]
 'use strict';
 
 const path = require('node:path');
 const { chromium } = require('playwright-core');
 
-const [program, address, folder] = process.argv.slice(2);
+const [program, address, folder, only] = process.argv.slice(2);
 const SIZES = { narrow: [400, 800], usual: [1280, 900], large: [3840, 2160] };
 const FLAGS = ['--no-sandbox', '--disable-gpu', '--disable-background-networking', '--disable-component-update', '--disable-sync'];
 
@@ -74,6 +74,7 @@ async function main() {
   try {
     for (const scheme of ['light', 'dark']) {
       for (const [size, [width, height]] of Object.entries(SIZES)) {
+        if (only && size !== only) continue;
         const context = await browser.newContext({ viewport: { width, height }, colorScheme: scheme, acceptDownloads: true });
         const page = await context.newPage();
         watched(page, seen);

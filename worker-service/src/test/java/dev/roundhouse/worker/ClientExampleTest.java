@@ -67,7 +67,16 @@ class ClientExampleTest {
     List<String> modules = List.of("kserve-client", "shared-kserve", "model-bundle");
     List<String> wanted =
         List.of(
-            "grpc-", "netty-", "protobuf-java", "guava", "failureaccess", "perfmark", "slf4j-api");
+            "grpc-",
+            "netty-",
+            "protobuf-java",
+            "guava",
+            "failureaccess",
+            "opentelemetry-api",
+            "opentelemetry-common",
+            "opentelemetry-context",
+            "perfmark",
+            "slf4j-api");
     return Arrays.stream(System.getProperty("java.class.path").split(File.pathSeparator))
         .filter(
             entry -> {
