@@ -14,7 +14,7 @@ import pytest
 import scaling_bundle
 from calls import arrays, infer
 from conftest import Launch, Report
-from worker_process import LOG_LOADS, WorkerProcess, wait_until
+from worker_process import WorkerProcess, wait_until
 
 pytestmark = pytest.mark.alone
 
@@ -91,7 +91,6 @@ def test_should_answer_every_call_while_every_bundle_changes_each_second(
         "--roundhouse.worker.residency.wiggle=0",
         "--roundhouse.worker.repository.poll-interval=200ms",
         f"--roundhouse.worker.compile.cache={tmp_path / 'executables'}",
-        LOG_LOADS,
     ).await_ready()
 
     def storm() -> None:

@@ -15,7 +15,7 @@ import pytest
 import scaling_bundle
 from calls import arrays, infer
 from conftest import Launch, Report
-from worker_process import LOG_LOADS, WorkerProcess, wait_until
+from worker_process import WorkerProcess, wait_until
 
 pytestmark = pytest.mark.alone
 
@@ -115,7 +115,6 @@ def test_should_start_again_without_a_compile_and_without_leaks_when_killed_whil
         f"--roundhouse.worker.compile.cache={tmp_path / 'executables'}",
         "--roundhouse.worker.residency.host.shared=true",
         "--roundhouse.worker.compile.isolation=in-process",
-        LOG_LOADS,
     )
     worker = launch(tmp_path / "models", *settings)
     wait_until(lambda: worker.log().count("is ready after") >= count // 3, 60, "a third of the models")

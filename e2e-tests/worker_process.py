@@ -95,9 +95,6 @@ def memory_options(mebibytes: int) -> list[str]:
     return subprocess.run(command, capture_output=True, text=True, env=environment, check=True).stdout.split()
 
 
-# Has every load logged, however many there are.
-LOG_LOADS = "--logging.level.dev.roundhouse.engine.model.ModelLoader=debug"
-
 KEEP_NOTHING = ("--roundhouse.worker.scheduler.cost-file=none", "--roundhouse.worker.compile.cache=none")
 
 

@@ -42,7 +42,7 @@ final class Repeated {
     if (arguments == null || arguments.length == 0) {
       return format;
     }
-    if (level == Level.ERROR) {
+    if (level != Level.WARN) { // that 1,000 models are ready are 1,000 facts
       return MessageFormatter.basicArrayFormat(format, arguments);
     }
     return format.startsWith("{}") ? String.valueOf(arguments[0]) : format;
@@ -60,7 +60,7 @@ final class Repeated {
     if (of == null) {
       return "";
     }
-    return level == Level.ERROR ? of.toString() : of.getClass().getName();
+    return level == Level.WARN ? of.getClass().getName() : of.toString();
   }
 
   static int hash(Logger logger, String text) {

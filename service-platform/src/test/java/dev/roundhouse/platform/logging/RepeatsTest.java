@@ -100,6 +100,14 @@ class RepeatsTest {
   }
 
   @Test
+  void shouldShowWhatIsToldOfManyModelsOnceEach() {
+    for (int i = 0; i < 2 * MOST; i++) {
+      log.info("model '{}' is ready", i);
+    }
+    assertThat(shown.list).hasSize(2 * MOST);
+  }
+
+  @Test
   void shouldShowErrorsThatSayDifferentThings() {
     for (int i = 0; i < 2 * MOST; i++) {
       log.error("model '{}' failed to load", i);
