@@ -30,13 +30,15 @@ def go_tool(source: str) -> Path:
     return _kept(f"go-{name}-{version}", fetch, name) / name
 
 
-def go_module(folder: Path, name: str) -> Path:
-    """The program ``name`` of the module in ``folder``, by its own ``go.sum``."""
+def go_module(folder: Path, name: str, package: str = ".") -> Path:
+    """The program ``name`` of the module in ``folder`` or of one that it requires, by its own ``go.sum``."""
     sources = [path for path in sorted(folder.iterdir()) if path.suffix in {".go", ".mod", ".sum"}]
     key = hashlib.sha256(b"\0".join(path.read_bytes() for path in sources)).hexdigest()[:12]
 
     def fetch(into: Path) -> None:
-        _run("env", "-C", str(folder), "CGO_ENABLED=0", need("go"), "build", "-trimpath", "-o", str(into / name), ".")
+        _run(
+            "env", "-C", str(folder), "CGO_ENABLED=0", need("go"), "build", "-trimpath", "-o", str(into / name), package
+        )
 
     return _kept(f"go-{name}-{key}", fetch, name) / name
 

@@ -17,6 +17,7 @@ import yaml
 import client_tools
 from conftest import Report
 from load import CALLERS, callers
+from metrics_adapter import Kubernetes, MetricsAdapter
 from supervised_node import Node
 from worker_process import ROOT, SAMPLE_MODELS, free_ports, wait_until
 
@@ -93,6 +94,15 @@ def prometheus(node: Node, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     started.close()
 
 
+@pytest.fixture
+def adapter(prometheus: Prometheus, tmp_path: Path) -> Iterator[MetricsAdapter]:
+    kubernetes = Kubernetes("node-0")
+    started = MetricsAdapter(tmp_path, RULES, prometheus.port, kubernetes)
+    yield started
+    started.close()
+    kubernetes.close()
+
+
 def adapter_query(name: str) -> str:
     """As prometheus-adapter asks it of the pods of a pool."""
     (rule,) = (each for each in yaml.safe_load(RULES.read_text())["rules"]["custom"] if each["name"]["as"] == name)
@@ -120,6 +130,18 @@ def test_should_have_what_autoscalers_ask_for(node: Node, prometheus: Prometheus
         waiting = prometheus.ask(adapter_query(WAITING))
         assert waiting.keys() == {("", "node-0")}
         assert 0 <= waiting[("", "node-0")] <= CALLERS / 2
+
+
+def test_should_answer_autoscalers_through_the_adapter(
+    node: Node, prometheus: Prometheus, adapter: MetricsAdapter, report: Report
+) -> None:
+    with callers(node.gateway):
+        wait_until(lambda: adapter.values(BUSY).get("node-0", 0) > 0, SOON, "a busy device by the adapter")
+        wait_until(lambda: adapter.values(WAITING).keys() == {"node-0"}, SOON, "waiting requests by the adapter")
+        busy, waiting = adapter.values(BUSY)["node-0"], adapter.values(WAITING)["node-0"]
+    report(f"an autoscaler is told that the device is {busy:.0%} busy and {waiting:.1f} requests wait")
+    assert 0 < busy <= 1
+    assert 0 <= waiting <= CALLERS / 2
 
 
 def test_should_scrape_the_others_while_a_worker_hangs(node: Node, prometheus: Prometheus) -> None:

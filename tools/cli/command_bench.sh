@@ -15,7 +15,8 @@ Builds the benchmarks and runs one of them; prints a table of ours, the peer's, 
                 Triton's, two models by an ensemble and by a client
   sequence-state  a step of a sequence whose state stays on the device, beside a call that keeps none
   wire          what reading a request costs; our gRPC server against grpc-java's; and the whole worker beside a real
-                Triton in the same rounds: ModelInfer, streams, HTTP, system shared memory, and what perf_analyzer says
+                Triton in the same rounds: ModelInfer, streams, HTTP, system shared memory, and what perf_analyzer says;
+                what spans cost
   residency     what is evicted when models do not all fit: hit rates against caches that know popularity or the future,
                 who is answered in time, and what choosing costs
   models        eight models, real ones out of wheels where there are any, imported as anybody would: our server and the
@@ -58,7 +59,7 @@ command_bench() {
         shift
     done
     case $name in
-        first-light | jni-execute | model-infer-4k | residency | residency-* | wire-decode | wire-grpc | \
+        first-light | jni-execute | model-infer-4k | residency | residency-* | wire-decode | wire-grpc | wire-spans | \
             node-placement | node-rest | sequence-state)
             begin_steps 4
             prepare benchmarks

@@ -14,6 +14,7 @@ public final class WireSuite implements Bench {
           new TritonGrpc(),
           new TritonRest(),
           new SharedMemory(),
+          new SpansCost(),
           new PerfAnalyzerTables());
 
   @Override
