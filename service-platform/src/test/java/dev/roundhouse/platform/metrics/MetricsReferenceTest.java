@@ -23,8 +23,9 @@ class MetricsReferenceTest {
       Generated from `Metric` in `service-platform`; a test fails when this page is stale, and `-Dupdate.docs=true` rewrites it.
 
       `GET /metrics` or `/actuator/prometheus` on the port for operators (8002; of a node 8003). A scrape reads counters, and nothing
-      is added to the way of a request for it. Libraries add series of their own: `jvm_*`, `process_*`, `system_*`, `tomcat_*`,
-      `http_server_requests_seconds_*`, `executor_*`, `logback_events_total` and others.
+      is added to the way of a request for it. Libraries add series of their own: `application_*`, `disk_*`, `executor_*`,
+      `http_server_requests_*`, `jvm_*`, `logback_*`, `process_*`, `system_*`, `tomcat_*`, and `gateway_worker_latency_seconds_max`, the
+      longest of the last minutes.
 
       Labels are never taken from what clients send: a request for a name that no model has is refused without being counted. *Asked*
       is what only a worker's dispatch thread knows: it tells it between two turns, and in a scrape to which it did not answer within
