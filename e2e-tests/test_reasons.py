@@ -233,6 +233,9 @@ def test_should_print_the_same_words_in_a_terminal(stage: Stage) -> None:
     for row in rows:
         known = stage.page.rows[row.split()[0]]
         assert (known["words"] or known["reason"]).split("; the device")[0].split(" until ")[0] in row
+    used_now = [name for name, row in stage.page.rows.items() if row["nextUseSeconds"] == 0]
+    assert used_now
+    assert [row.split()[0] for row in rows if row.split()[0] in used_now and " now " in row] == sorted(used_now)
     (pinned,) = top(stage, "--once", "--filter", "anchor device")[4:]
     assert "device, pinned" in pinned
 

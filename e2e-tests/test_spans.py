@@ -1,6 +1,11 @@
-"""One trace of a request that goes through a gateway to a worker, as a collector has it."""
+"""What is told of a request through a gateway to a worker: its trace, as a collector has it, and its receipt."""
 
-from collections.abc import Iterator
+import json
+import os
+import socket
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -61,6 +66,42 @@ def test_should_have_one_tree_from_the_caller_to_the_stages(collector: OtlpRecei
     for stage in stages:
         assert stage.end_ns <= at_worker.end_ns
     assert {span.trace for span in collector.spans} == {TRACE}, "the other request was not sampled"
+
+
+def ask_by_grpc(node: NodeProcess) -> dict[str, object]:
+    """The parameters of an answer to a request that wants a receipt."""
+    x = InferInput("x", [3], "FP32")
+    x.set_data_from_numpy(np.ones(3, np.float32))
+    with node.client() as client:
+        answer = client.infer("scalar", [x], parameters={"roundhouse_receipt": True}).get_response()
+    return {name: getattr(each, each.WhichOneof("parameter_choice")) for name, each in answer.parameters.items()}
+
+
+def ask_by_http(node: NodeProcess) -> dict[str, object]:
+    tensor = {"name": "x", "datatype": "FP32", "shape": [3], "data": [1, 2, 3]}
+    body = json.dumps({"parameters": {"roundhouse_receipt": True}, "inputs": [tensor]}).encode()
+    url = f"http://{node.host}:{node.ports.http}/v2/models/scalar/infer"
+    with urllib.request.urlopen(urllib.request.Request(url, body), timeout=30) as answer:
+        return json.load(answer)["parameters"]
+
+
+@pytest.mark.parametrize("ask", [ask_by_grpc, ask_by_http])
+def test_should_have_the_receipt_of_the_worker(
+    ask: Callable[[NodeProcess], dict[str, object]], node: NodeProcess
+) -> None:
+    began = time.monotonic_ns()
+    parameters = ask(node)
+    took = time.monotonic_ns() - began
+    receipt = {name.removeprefix("roundhouse_receipt_"): value for name, value in parameters.items()}
+    (worker,) = node.workers
+    host = os.environ.get("HOSTNAME") or socket.gethostname()
+    assert receipt["worker"] == f"{host}/{worker.process.pid}"
+    assert receipt["device"].startswith("cpu:0 ")
+    assert (receipt["version"], receipt["batch_rows"], receipt["weights_came"]) == ("1", 1, False)
+    stages = [receipt[f"{stage}_ns"] for stage in ("queue", "input", "compute", "output")]
+    assert min(stages) >= 0
+    assert receipt["compute_ns"] > 0
+    assert sum(stages) <= receipt["total_ns"] <= took
 
 
 def one(spans: list[Span], name: str) -> Span:

@@ -18,6 +18,11 @@ def time(micros: float | None) -> str:
     return _scaled(micros / 3.6e9, "h")
 
 
+def until(seconds: float | None) -> str:
+    """Until something is expected; workers tell nothing below a millisecond."""
+    return "now" if seconds == 0 else time(None if seconds is None else seconds * 1e6)
+
+
 def size(value: int) -> str:
     if value < 1000:
         return f"{value} B"

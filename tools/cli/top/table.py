@@ -77,7 +77,7 @@ def _place_text(model: Model, feed: Feed) -> str:
 
 
 def _next_text(model: Model, feed: Feed) -> str:
-    return "" if model["nextUseSeconds"] is None else figures.time(model["nextUseSeconds"] * 1e6)
+    return figures.until(model["nextUseSeconds"])
 
 
 def _waits_text(model: Model, feed: Feed) -> str:

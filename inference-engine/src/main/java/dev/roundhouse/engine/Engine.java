@@ -16,6 +16,7 @@ import dev.roundhouse.engine.model.RegisteredModel;
 import dev.roundhouse.engine.model.Servable;
 import dev.roundhouse.engine.model.ServingLanes;
 import dev.roundhouse.engine.request.InferenceRequest;
+import dev.roundhouse.engine.request.Status;
 import dev.roundhouse.engine.request.Submission;
 import dev.roundhouse.engine.residency.Residency;
 import java.time.Duration;
@@ -164,6 +165,17 @@ public final class Engine implements AutoCloseable {
    */
   public Submission submit(InferenceRequest request) {
     return requests.submit(request);
+  }
+
+  /**
+   * Counts a request for a model that was refused before it could be submitted, as one that {@link
+   * #submit} refuses. A name that no model has is not counted.
+   */
+  public void countRefused(String model, Status status) {
+    RegisteredModel found = registry.get(model);
+    if (found != null) {
+      found.countRefused(status);
+    }
   }
 
   /**

@@ -175,6 +175,28 @@ class ActuatorTest {
   }
 
   @Test
+  void shouldCountRequestsThatAreRefusedBeforeTheEngineHasSeenThem() throws Exception {
+    String history = "/history/notAnswered";
+    assertThat(get("/actuator/models/other").at(history).isEmpty()).isTrue();
+    assertThatThrownBy(() -> worker.stub().modelInfer(WorkerTest.request("other", 2, 1, 2, 3)))
+        .hasMessageContaining("byte");
+    String tensor =
+        "{\"inputs\":[{\"name\":\"x\",\"datatype\":\"FP32\",\"shape\":[1,2],\"data\":%s}]}";
+    for (String data : List.of("[1]", "[1,\"a\"]")) {
+      assertThat(worker.post("http", "/v2/models/other/infer", tensor.formatted(data)))
+          .startsWith("400 ");
+    }
+    assertThat(worker.post("http", "/v2/models/nobody/infer", tensor.formatted("[1]")))
+        .startsWith("4");
+
+    JsonNode refused = get("/actuator/models/other").at(history);
+    assertThat(refused.size()).isOne();
+    assertThat(refused.at("/0/reason").asString()).isEqualTo("invalid-argument");
+    assertThat(refused.at("/0/requests").asLong()).isEqualTo(3);
+    assertThat(worker.get("metrics", "/metrics")).doesNotContain("nobody");
+  }
+
+  @Test
   void shouldChangeAWeightAndKeepARecordOfIt(CapturedOutput output) throws Exception {
     double before = get("/actuator/models/other").at("/weight").asDouble();
     double after = before * 3;

@@ -23,6 +23,7 @@ import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.function.Predicate;
@@ -143,6 +144,27 @@ class RequestSpansTest {
                 .as("others, to and fro")
                 .doesNotContain(request)
                 .allMatch(other -> requireNonNull(byRequest.get(other)).links().contains(request)));
+  }
+
+  @Test
+  void shouldHaveTheRequestsOfARunFindEachOtherByItsIdHoweverTheyWereSent() throws Exception {
+    Map<String, Received> byId = runTogether("%032x".formatted(0x80));
+    Map<Object, List<Received>> runs =
+        byId.values().stream()
+            .filter(span -> span.attributes().containsKey("roundhouse.run"))
+            .collect(Collectors.groupingBy(span -> span.attributes().get("roundhouse.run")));
+    assertThat(runs).isNotEmpty();
+    runs.forEach(
+        (run, computes) ->
+            assertThat(computes)
+                .as("each has a row of it")
+                .allMatch(
+                    compute ->
+                        Objects.equals(
+                            requireNonNull(byId.get(compute.parentId()))
+                                .attributes()
+                                .get("roundhouse.batch_rows"),
+                            (long) computes.size())));
   }
 
   /** All spans of six requests, of which some waited for the device at one time. */

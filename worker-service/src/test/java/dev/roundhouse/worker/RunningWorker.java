@@ -181,7 +181,12 @@ final class RunningWorker implements AutoCloseable {
 
   /** Posts JSON to the management port; status code, a space, the body. */
   String post(String path, String json) throws Exception {
-    URI uri = URI.create("http://127.0.0.1:" + port("metrics") + path);
+    return post("metrics", path, json);
+  }
+
+  /** As {@link #post(String, String)}, to the port of that name. */
+  String post(String port, String path, String json) throws Exception {
+    URI uri = URI.create("http://127.0.0.1:" + port(port) + path);
     HttpRequest request =
         HttpRequest.newBuilder(uri)
             .header("Content-Type", "application/json")

@@ -130,14 +130,14 @@ public final class Ejection {
     return new Calls(0, times + 1, true, clock.getAsLong() + time);
   }
 
-  /** The worker chose the text: it must neither end a line of the log nor fill it. */
+  /** The worker chose the text: it must not fill the log, which itself keeps it in one line. */
   private static String text(Status status) {
     String text = status.getDescription();
-    if (text == null) {
-      return "";
+    if (text == null || text.length() <= MOST_TEXT) {
+      return text == null ? "" : text;
     }
-    String begin = text.length() > MOST_TEXT ? text.substring(0, MOST_TEXT) + "..." : text;
-    return begin.replaceAll("[\\p{Cntrl}\\u0085\\u2028\\u2029]", "?");
+    int most = Character.isHighSurrogate(text.charAt(MOST_TEXT - 1)) ? MOST_TEXT - 1 : MOST_TEXT;
+    return text.substring(0, most) + "...";
   }
 
   private boolean isOut(String worker) {

@@ -108,6 +108,14 @@ public final class ModelRoutes implements CallRouter {
     detours.keySet().retainAll(names);
     routers.keySet().removeIf(model -> now.serving(model).isEmpty());
     context.hedging().retain(routers.keySet());
+    ledgers
+        .entrySet()
+        .removeIf(each -> !names.contains(each.getKey()) && isIdle(each.getKey(), each.getValue()));
+  }
+
+  /** Nothing counts on the ledger or still may: a worker that comes back goes on with its own. */
+  private boolean isIdle(String worker, WorkLedger ledger) {
+    return ledger.nanos() == 0 && routers.values().stream().noneMatch(each -> each.knows(worker));
   }
 
   /** Models have been placed. */

@@ -200,6 +200,13 @@ public final class ReplicaRouter {
     return workers;
   }
 
+  /** True for its workers, and for those before them that have requests of it. */
+  boolean knows(String worker) {
+    synchronized (lock) {
+      return known.containsKey(worker);
+    }
+  }
+
   private Reservation reserve(Replica replica, int items, long work) {
     replica.items += items;
     replica.routed++;

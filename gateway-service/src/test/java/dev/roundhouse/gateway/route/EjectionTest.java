@@ -96,10 +96,10 @@ class EjectionTest {
     assertThat(out.ejections()).isEqualTo(1);
     EjectionReport.Last last = Objects.requireNonNull(out.last());
     assertThat(last.status()).isEqualTo("UNAVAILABLE");
-    assertThat(last.text()).startsWith("on fire?really xxx").endsWith("xxx...").hasSize(515);
+    assertThat(last.text()).startsWith("on fire\nreally xxx").endsWith("xxx...").hasSize(515);
     assertThat(last.words())
         .startsWith(
-            "3 calls in a row could not be answered, the last one with UNAVAILABLE: on fire?");
+            "3 calls in a row could not be answered, the last one with UNAVAILABLE: on fire\n");
     assertThat(last.at()).isEqualTo(NOW);
     assertThat(last.until()).isEqualTo(NOW.plusNanos(1000));
     assertThat(last.untilText()).isEqualTo("2026-11-28T00:00:00Z");
@@ -111,6 +111,15 @@ class EjectionTest {
     assertThat(ejection.report("w1").ejections()).isZero();
     ejection.retain(Set.of("w1"));
     assertThat(ejection.report("w0")).isEqualTo(new EjectionReport(false, 0, 0, null));
+  }
+
+  @Test
+  void shouldNotCutACharacterInTwo() {
+    fail("w0", 2);
+    ejection.note(
+        "w0", Status.UNAVAILABLE.withDescription("x".repeat(511) + "\ud83d\ude42"), ROUTE);
+    EjectionReport.Last last = Objects.requireNonNull(ejection.report("w0").last());
+    assertThat(last.text()).isEqualTo("x".repeat(511) + "...");
   }
 
   @Test

@@ -84,6 +84,24 @@ class ModelRoutesTest {
     assertThat(workers(routes, "busy", 1)).isEqualTo("0");
   }
 
+  @Test
+  void shouldForgetTheWorkOfAWorkerThatHasGoneOnceNothingCountsOnIt() throws Exception {
+    Fleet both = fleet(2, HOT);
+    Fleet left = fleet(1, HOT);
+    ModelRoutes routes = routes(Mode.LEAST_OUTSTANDING, both);
+    assertThat(workers(routes, "m", 2)).isEqualTo("01");
+    WorkLedger gone = routes.ledger("w1");
+    routes.seen(left);
+    assertThat(routes.ledger("w1")).as("a request is under way").isSameAs(gone);
+    open.forEach(route -> route.ended(Status.OK));
+    routes.seen(left);
+    assertThat(routes.ledger("w1")).as("its model may go on with it").isSameAs(gone);
+    assertThat(workers(routes, "m", 1)).isEqualTo("0");
+    routes.seen(left);
+    assertThat(routes.ledger("w1")).isNotSameAs(gone);
+    assertThat(routes.ledger("w0").nanos()).as("of one that is there").isPositive();
+  }
+
   @ParameterizedTest
   @EnumSource(WorkBasis.class)
   void shouldCountWorkAsItIsTold(WorkBasis basis) throws Exception {

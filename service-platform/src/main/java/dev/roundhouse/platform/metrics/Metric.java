@@ -622,7 +622,7 @@ public enum Metric {
       of(WORKER),
       UNTYPED,
       "nv_inference_request_success",
-      "Answered requests",
+      "Answered requests, as `roundhouse_requests_completed_total`",
       "as `ModelStatistics` counts",
       "model",
       "version"),
@@ -630,7 +630,7 @@ public enum Metric {
       of(WORKER),
       UNTYPED,
       "nv_inference_request_failure",
-      "Accepted requests without an answer: `REJECTED` were shed, `CANCELED`, `BACKEND` failed, `OTHER` is 0. Refused ones are in `roundhouse_requests_refused_total` only",
+      "Accepted requests without an answer: `REJECTED` as `roundhouse_requests_shed_total`, `CANCELED` as `roundhouse_requests_cancelled_total`, `BACKEND` as `roundhouse_requests_failed_total`; `OTHER` is 0. Refused ones are in `roundhouse_requests_refused_total` only",
       "`Accounting.end`",
       "model",
       "version",
@@ -639,7 +639,7 @@ public enum Metric {
       of(WORKER),
       UNTYPED,
       "nv_inference_count",
-      "Rows of requests in runs",
+      "Rows of requests in runs that answered somebody, as `roundhouse_run_rows_sum`",
       "as `ModelStatistics` counts",
       "model",
       "version"),
@@ -647,7 +647,7 @@ public enum Metric {
       of(WORKER),
       UNTYPED,
       "nv_inference_exec_count",
-      "Runs",
+      "Runs that answered somebody, as `roundhouse_run_rows_count`",
       "as `ModelStatistics` counts",
       "model",
       "version"),
@@ -655,7 +655,7 @@ public enum Metric {
       of(WORKER),
       UNTYPED,
       "nv_inference_request_duration_us",
-      "From acceptance to answer, summed over answered requests",
+      "From acceptance to answer, summed over answered requests, as `roundhouse_request_seconds_sum`",
       "as `ModelStatistics` counts",
       "model",
       "version"),
@@ -663,7 +663,7 @@ public enum Metric {
       of(WORKER),
       UNTYPED,
       "nv_inference_queue_duration_us",
-      "Of it, waiting, summed over answered requests",
+      "Of it, waiting, summed over answered requests, as `roundhouse_queue_wait_seconds_total`",
       "as `ModelStatistics` counts",
       "model",
       "version"),
@@ -695,7 +695,7 @@ public enum Metric {
       of(WORKER),
       GAUGE,
       "nv_inference_pending_request_count",
-      "Requests that are accepted and have not begun to run",
+      "As `roundhouse_requests_waiting`",
       "`ModelCounters.waiting`",
       "model",
       "version"),
@@ -703,7 +703,7 @@ public enum Metric {
       of(WORKER),
       GAUGE,
       "nv_model_load_duration_secs",
-      "From the start of its load until it was ready, in seconds",
+      "From the start of its load until it was ready",
       "`ModelStatus`",
       "model",
       "version"),
@@ -728,7 +728,7 @@ public enum Metric {
       of(WORKER),
       COUNTER,
       "worker_requests_total",
-      "Requests by how they ended: `ok`, `error`, `shed`, `cancelled`, `refused`",
+      "Requests by how they ended: `ok`, `error`, `shed`, `cancelled`, `refused`, as `roundhouse_requests_completed_total`, `_failed_`, `_shed_`, `_cancelled_` and `_refused_`",
       "the same count",
       "model",
       "status"),
@@ -785,7 +785,7 @@ public enum Metric {
       of(WORKER),
       GAUGE,
       "worker_model_resident",
-      "1 when its weights are on the device",
+      "1 when its weights are on the device, as `roundhouse_model_place` of `device`",
       "the same count",
       "model"),
   UP_MODEL_MAX_BATCH(
@@ -813,7 +813,12 @@ public enum Metric {
       "worker_weight_load_seconds_total",
       "`roundhouse_weights_load_seconds_total`, of all models",
       "the same count"),
-  UP_MODELS_LOADED(of(WORKER), GAUGE, "worker_models_loaded", "Ready models", "the same count"),
+  UP_MODELS_LOADED(
+      of(WORKER),
+      GAUGE,
+      "worker_models_loaded",
+      "`roundhouse_models` of `ready`",
+      "the same count"),
   UP_MODELS_RESIDENT(
       of(WORKER),
       GAUGE,
@@ -1124,24 +1129,25 @@ public enum Metric {
 
   /** What it is counted in, which the end of its name says. */
   public enum Unit {
-    SECONDS("_seconds"),
+    SECONDS("_seconds", "_secs"),
     MICROSECONDS("_us"),
     BYTES("_bytes"),
     NONE("");
 
-    private final String suffix;
+    /** Ours first, then other servers'. */
+    private final List<String> suffixes;
 
-    Unit(String suffix) {
-      this.suffix = suffix;
+    Unit(String... suffixes) {
+      this.suffixes = List.of(suffixes);
     }
 
     String suffix() {
-      return suffix;
+      return suffixes.getFirst();
     }
 
     private static Unit of(String base) {
       for (Unit unit : values()) {
-        if (base.endsWith(unit.suffix)) {
+        if (unit.suffixes.stream().anyMatch(base::endsWith)) {
           return unit;
         }
       }

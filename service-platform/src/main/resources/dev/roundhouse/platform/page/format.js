@@ -16,6 +16,11 @@ export function time(micros) {
   return scaled(micros / 3.6e9, "h");
 }
 
+/** Until something is expected; workers tell nothing below a millisecond. @param {number | null} seconds */
+export function until(seconds) {
+  return seconds === 0 ? "now" : time(seconds === null ? null : seconds * 1e6);
+}
+
 /** @param {number | null} value */
 export function bytes(value) {
   if (value === null) return "";

@@ -1,6 +1,6 @@
 // @ts-check
 /** The table of models. However many there are, only the rows in sight are elements. */
-import { bytes, colour, count, percent, time } from "./format.js";
+import { bytes, colour, count, percent, time, until } from "./format.js";
 
 /** @typedef {import("./feed.js").Model} Model */
 /** @typedef {import("./feed.js").Feed} Feed */
@@ -23,7 +23,7 @@ const COLUMNS = [
   { kind: "number due", title: "Due", help: "share of the device by its weight, while it wants some", by: (m) => m.due ?? -1, text: (m) => percent(m.due), down: true },
   { kind: "number had", title: "Had", help: "share of the device time of the last 10 s", by: (m, feed) => feed.had.get(m.name) ?? -1, text: (m, feed) => percent(feed.had.get(m.name) ?? null), down: true },
   { kind: "place", title: "Place", help: "where its weights are", by: (m) => m.place, text: (m) => (m.pinned ? `${m.place}, pinned` : m.place), down: false },
-  { kind: "number next", title: "Next use", help: "in how long it is expected to be used", by: (m) => m.nextUseSeconds ?? Infinity, text: (m) => (m.nextUseSeconds === null ? "" : time(m.nextUseSeconds * 1e6)), down: false },
+  { kind: "number next", title: "Next use", help: "in how long it is expected to be used", by: (m) => m.nextUseSeconds ?? Infinity, text: (m) => until(m.nextUseSeconds), down: false },
   { kind: "reason", title: "Why it waits", help: "what has to happen before its requests run", by: (m) => m.waitedMicros ?? (m.words ? 0 : -1), text: (m) => m.words || m.reason, down: true },
 ];
 
@@ -262,7 +262,7 @@ export class Table {
       ["Had", percent(this.#feed.had.get(model.name) ?? 0), false],
       ["Place", model.pinned ? `${model.place}, pinned` : model.place, false],
       ["On the device", bytes(model.deviceBytes), false],
-      ["Next use", model.nextUseSeconds === null ? "" : `in about ${time(model.nextUseSeconds * 1e6)}`, false],
+      ["Next use", `${model.nextUseSeconds ? "in about " : ""}${until(model.nextUseSeconds)}`, false],
       ["Loads", count(model.loads), false],
       ["Evictions", count(model.evictions), false],
       ["Answered", count(model.completed), false],

@@ -1,6 +1,8 @@
 package dev.roundhouse.transport.forward;
 
 import dev.roundhouse.transport.forward.CallRouter.Route;
+import io.grpc.InternalMetadata;
+import io.grpc.InternalStatus;
 import io.grpc.Status;
 import io.netty.buffer.ByteBuf;
 import io.netty.handler.codec.http2.Http2Headers;
@@ -115,9 +117,15 @@ final class CallAttempt implements Attempts.Attempt, UpstreamStream.Answers {
     try {
       Status status = Status.fromCodeValue(Integer.parseInt(code.toString()));
       CharSequence message = trailers.get(MESSAGE);
-      return message == null ? status : status.withDescription(message.toString());
+      return message == null ? status : status.withDescription(decoded(message));
     } catch (NumberFormatException e) {
       return Status.UNKNOWN.withDescription("the server's status is '" + code + "'");
     }
+  }
+
+  /** As the server wrote it: percent signs and what is not ASCII come percent-encoded. */
+  private static @Nullable String decoded(CharSequence message) {
+    byte[] value = AsciiString.of(message).toByteArray();
+    return InternalMetadata.newMetadata(MESSAGE.array(), value).get(InternalStatus.MESSAGE_KEY);
   }
 }

@@ -196,6 +196,15 @@ class ForwardingTest extends SentOn {
   }
 
   @Test
+  void shouldTellRouteAndClientAServersTextAsItWroteIt() throws Exception {
+    String text = "100 % of 'größer'\nis taken";
+    names.add("full", address(serve(failing(Status.UNAVAILABLE.withDescription(text)))));
+    assertThat(statusOf(() -> call(TestService.ECHO, message("full", 10))).getDescription())
+        .isEqualTo(text);
+    assertThat(names.texts).containsExactly(text);
+  }
+
+  @Test
   void shouldSayThatAServerCannotBeReached() {
     Status status = statusOf(() -> call(TestService.ECHO, message("down", 10)));
     assertThat(status.getCode()).isEqualTo(Status.Code.UNAVAILABLE);
@@ -354,6 +363,10 @@ class ForwardingTest extends SentOn {
   private final class Names implements CallRouter {
     private final List<Named> known = new CopyOnWriteArrayList<>();
     private final List<String> ends = new CopyOnWriteArrayList<>();
+
+    /** Of statuses that were no success. */
+    private final List<String> texts = new CopyOnWriteArrayList<>();
+
     private final AtomicInteger asked = new AtomicInteger();
     private volatile List<String> others = List.of();
     private volatile int needs = NAME_BYTES;
@@ -441,6 +454,9 @@ class ForwardingTest extends SentOn {
       public void ended(Status status) {
         openRoutes.decrementAndGet();
         ends.add(to.name() + " " + status.getCode());
+        if (status.getDescription() != null) {
+          texts.add(status.getDescription());
+        }
       }
     }
   }

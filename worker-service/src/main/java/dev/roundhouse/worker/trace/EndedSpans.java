@@ -13,6 +13,7 @@ import io.opentelemetry.api.trace.SpanKind;
 import io.opentelemetry.api.trace.StatusCode;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A request that has ended, and its spans: of itself, of its stages, and of each call that answered
@@ -34,6 +35,7 @@ record EndedSpans(
     List<CallReport> calls,
     int moreCalls)
     implements EndedRequest {
+  private static final String COMPUTE = "compute";
 
   @Override
   public void join(SharedRuns runs) {
@@ -111,23 +113,27 @@ record EndedSpans(
     long ran = took.acceptedNanos() + took.queueNanos();
     long ready = ran + took.computeInputNanos();
     long output = took.answeredNanos() - took.computeOutputNanos();
-    SharedRun run = SharedRun.of(took);
-    List<SpanContext> others = run == null ? List.of() : to.runs().others(run, own);
-    stage(to, within, "queue", took.acceptedNanos(), ran, List.of());
-    stage(to, within, "input", ran, ready, List.of());
-    stage(to, within, "compute", Math.max(ready, output - took.computeNanos()), output, others);
-    stage(to, within, "output", output, took.answeredNanos(), List.of());
+    stage(to, within, "queue", took.acceptedNanos(), ran);
+    stage(to, within, "input", ran, ready);
+    compute(to, within, Math.max(ready, output - took.computeNanos()), output, SharedRun.of(took));
+    stage(to, within, "output", output, took.answeredNanos());
   }
 
-  private void stage(
-      SpanWriter to,
-      SpanContext within,
-      String name,
-      long start,
-      long end,
-      List<SpanContext> links) {
+  private void compute(
+      SpanWriter to, SpanContext within, long start, long end, @Nullable SharedRun run) {
+    if (run == null) {
+      stage(to, within, COMPUTE, start, end);
+    } else if (end > start) {
+      List<SpanContext> others = to.runs().others(run, own);
+      to.begin(within, COMPUTE, epoch(start), others)
+          .setAttribute("roundhouse.run", run.id())
+          .end(epoch(end), TimeUnit.NANOSECONDS);
+    }
+  }
+
+  private void stage(SpanWriter to, SpanContext within, String name, long start, long end) {
     if (end > start) {
-      to.begin(within, name, epoch(start), links).end(epoch(end), TimeUnit.NANOSECONDS);
+      to.begin(within, name, epoch(start)).end(epoch(end), TimeUnit.NANOSECONDS);
     }
   }
 

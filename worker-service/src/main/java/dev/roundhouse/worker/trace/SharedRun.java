@@ -24,4 +24,9 @@ record SharedRun(long endedNanos, long answeredNanos, int rows, int paddingRows)
             took.batchRows(),
             took.paddingRows());
   }
+
+  /** The same for all its requests, also of those that are sent apart, and no other run's here. */
+  String id() {
+    return Long.toHexString(endedNanos) + "-" + Long.toHexString(answeredNanos);
+  }
 }

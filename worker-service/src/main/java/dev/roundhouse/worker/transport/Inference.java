@@ -3,8 +3,10 @@ package dev.roundhouse.worker.transport;
 import dev.roundhouse.engine.Engine;
 import dev.roundhouse.engine.request.AnswerSink;
 import dev.roundhouse.engine.request.InferenceRequest;
+import dev.roundhouse.engine.request.Status;
 import dev.roundhouse.kserve.codec.InferMessage;
 import dev.roundhouse.kserve.status.WireException;
+import dev.roundhouse.kserve.status.WireStatus;
 import dev.roundhouse.platform.telemetry.TraceContexts;
 import dev.roundhouse.transport.http1.ReceivedRequest;
 import dev.roundhouse.worker.trace.RequestSpans;
@@ -50,7 +52,22 @@ public final class Inference {
    * @throws WireException when it makes no sense, or its memory cannot be had
    */
   public InferExchange begin(InferMessage message) {
-    return InferExchange.begin(message, regions, origin);
+    try {
+      return InferExchange.begin(message, regions, origin);
+    } catch (WireException e) {
+      countRefused(message.modelName(), e);
+      throw e;
+    }
+  }
+
+  /**
+   * Counts a request that is refused before the engine, which counts all others, has seen it: only
+   * what is wrong in the request itself, and only for a model that there is.
+   */
+  public void countRefused(String model, WireException refusal) {
+    if (refusal.status() == WireStatus.INVALID_ARGUMENT) {
+      engine.countRefused(model, Status.INVALID_ARGUMENT);
+    }
   }
 
   /** Notes which requests have spans; null when none has. */

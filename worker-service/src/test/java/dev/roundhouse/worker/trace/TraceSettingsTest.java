@@ -8,7 +8,9 @@ import dev.roundhouse.engine.request.Outcome;
 import dev.roundhouse.engine.testing.ReplySink;
 import dev.roundhouse.kserve.status.WireException;
 import dev.roundhouse.kserve.status.WireStatus;
+import java.io.InputStream;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -16,6 +18,8 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import tools.jackson.databind.JsonNode;
+import tools.jackson.databind.json.JsonMapper;
 
 class TraceSettingsTest {
   private static final TraceSetting OFF =
@@ -46,6 +50,21 @@ class TraceSettingsTest {
                 "trace_file", List.of("trace.json"),
                 "trace_mode", List.of("triton")));
     assertThat(settings.current("m")).isEqualTo(settings.current(""));
+  }
+
+  @Test
+  void shouldTakeTheLevelsThatTheDescriptionOfTheProtocolHas() throws Exception {
+    JsonNode described;
+    try (InputStream in =
+        getClass().getResourceAsStream("/dev/roundhouse/platform/rest/openapi.json")) {
+      described =
+          new JsonMapper()
+              .readTree(in)
+              .at("/components/schemas/TraceSettingsChange/properties/trace_level/items/enum");
+    }
+    List<String> levels = new ArrayList<>(TraceLevels.OFF.names());
+    levels.addAll(new TraceLevels(true, true).names());
+    assertThat(described.valueStream().map(JsonNode::asString)).containsExactlyElementsOf(levels);
   }
 
   @Test

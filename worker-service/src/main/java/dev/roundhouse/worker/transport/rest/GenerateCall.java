@@ -6,6 +6,7 @@ import dev.roundhouse.engine.request.Answer;
 import dev.roundhouse.engine.request.Outcome;
 import dev.roundhouse.engine.request.Submission;
 import dev.roundhouse.kserve.codec.CallerHeader;
+import dev.roundhouse.kserve.codec.ReadMessage;
 import dev.roundhouse.kserve.codec.SpentHeader;
 import dev.roundhouse.kserve.status.WireException;
 import dev.roundhouse.platform.logging.AboutRequest;
@@ -57,12 +58,8 @@ final class GenerateCall implements RequestHandler {
     InferExchange exchange;
     GenerateParts parts = new GenerateParts();
     try {
-      ModelSpec spec = routes.models().ready(path.name(), path.version()).spec().orElseThrow();
       Inference inference = routes.inference();
-      exchange =
-          inference.begin(
-              GenerateReader.read(
-                  spec, path.version(), routes.bodies().read(request, reply, memory), memory));
+      exchange = inference.begin(read(request, reply, memory));
       exchange.spent(SpentHeader.nanos(request.header(SpentHeader.NAME)));
       exchange.calledIn(inference.caller(request));
       memory.giveBack(exchange.inlineBytes()); // admission counts them from here on
@@ -81,6 +78,17 @@ final class GenerateCall implements RequestHandler {
       reply.end(over);
     } else {
       fail(reply, exchange.about(), failure, over);
+    }
+  }
+
+  private ReadMessage read(ReceivedRequest request, Reply reply, MemoryHold memory) {
+    ModelSpec spec = routes.models().ready(path.name(), path.version()).spec().orElseThrow();
+    try {
+      return GenerateReader.read(
+          spec, path.version(), routes.bodies().read(request, reply, memory), memory);
+    } catch (WireException e) {
+      routes.inference().countRefused(path.name(), e);
+      throw e;
     }
   }
 

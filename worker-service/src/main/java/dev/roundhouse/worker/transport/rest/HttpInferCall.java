@@ -4,6 +4,7 @@ import dev.roundhouse.bundle.request.RequestOptions;
 import dev.roundhouse.engine.request.Submission;
 import dev.roundhouse.kserve.codec.CallerHeader;
 import dev.roundhouse.kserve.codec.SpentHeader;
+import dev.roundhouse.kserve.status.WireException;
 import dev.roundhouse.platform.logging.AboutRequest;
 import dev.roundhouse.platform.rest.HttpFailure;
 import dev.roundhouse.platform.rest.InferPath;
@@ -74,15 +75,7 @@ final class HttpInferCall implements RequestHandler {
   }
 
   private void submit(ReceivedRequest request, Reply reply, MemoryHold memory) {
-    InferDocument document =
-        routes
-            .documents()
-            .read(
-                path.name(),
-                path.version(),
-                request.header(InferWriter.JSON_LENGTH),
-                routes.bodies().read(request, reply, memory),
-                memory);
+    InferDocument document = read(request, reply, memory);
     Inference inference = routes.inference();
     InferExchange exchange = inference.begin(document.message());
     exchange.spent(SpentHeader.nanos(request.header(SpentHeader.NAME)));
@@ -111,6 +104,22 @@ final class HttpInferCall implements RequestHandler {
     submission = submitted;
     if (reply.isGone()) {
       submitted.cancel(); // it may have gone before there was anything to cancel
+    }
+  }
+
+  private InferDocument read(ReceivedRequest request, Reply reply, MemoryHold memory) {
+    try {
+      return routes
+          .documents()
+          .read(
+              path.name(),
+              path.version(),
+              request.header(InferWriter.JSON_LENGTH),
+              routes.bodies().read(request, reply, memory),
+              memory);
+    } catch (WireException e) {
+      routes.inference().countRefused(path.name(), e);
+      throw e;
     }
   }
 
