@@ -69,7 +69,8 @@ class RestRepositoryTest {
     assertThat(worker.get("http", "/v2/models/other/ready")).startsWith("503 ");
 
     assertThat(operator("other", "{}"))
-        .isEqualTo("400 {\"error\":\"nothing is asked of model 'other'; send {\\\"loaded\\\": true}\"}");
+        .isEqualTo(
+            "400 {\"error\":\"nothing is asked of model 'other'; send {\\\"loaded\\\": true}\"}");
     assertThat(operator("other", "{\"loaded\": true, \"unloadDependents\": true}"))
         .startsWith("400 ")
         .contains("unloadDependents of model 'other' goes with");

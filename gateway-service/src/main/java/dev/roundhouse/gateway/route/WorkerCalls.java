@@ -12,7 +12,7 @@ public final class WorkerCalls {
   private final LongAdder taken = new LongAdder();
   private final LongAdder won = new LongAdder();
 
-  /** A call has ended here; what its client took back, or another worker answered, is no failure. */
+  /** A call has ended here; one that its client took back is no failure. */
   void end(Status status) {
     switch (status.getCode()) {
       case OK -> answered.increment();

@@ -54,8 +54,8 @@ public final class SchedulingControl {
   /**
    * What holds, in every mode.
    *
-   * @param mostReplicas that are told of a model: ten thousand models on a thousand workers have ten
-   *     million
+   * @param mostReplicas that are told of each model: ten thousand models on a thousand workers have
+   *     ten million
    */
   public GetSchedulingStatusResponse status(int mostReplicas) {
     return StatusMessages.status(placer.mode(), placer.state(), routes, mostReplicas);

@@ -43,7 +43,8 @@ final class StatusMessages {
     }
     long ready = state.looks().stream().filter(WorkerLook::ready).count();
     new TreeMap<>(state.models())
-        .forEach((name, model) ->
+        .forEach(
+            (name, model) ->
                 status.addModels(model(name, model, state, routes, ready, mostReplicas)));
     state.looks().stream()
         .map(look -> worker(look, state, routes))

@@ -99,8 +99,7 @@ final class LoadChange {
       return refused(503, "the worker stops");
     }
     Audit.record("model '%s' %s".formatted(name, over ? verb + "ed" : "is to be " + verb + "ed"));
-    return new WebEndpointResponse<>(
-        new Changed(name, loaded, over), over ? 200 : 202);
+    return new WebEndpointResponse<>(new Changed(name, loaded, over), over ? 200 : 202);
   }
 
   /**

@@ -63,7 +63,8 @@ class MomentsTest {
 
   @Test
   void shouldTellOfEveryModelAndThenOfNone() {
-    View view = new View(moments::now, () -> new Serving(true, false), new Changes(false, false, false, false));
+    Changes none = new Changes(false, false, false, false);
+    View view = new View(moments::now, () -> new Serving(true, false), none);
     assertThat(events(view)).isGreaterThan(50L * MODELS);
     long shortest = Long.MAX_VALUE;
     long size = 0;
