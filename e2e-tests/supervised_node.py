@@ -26,9 +26,9 @@ def is_running(pid: int) -> bool:
 
 
 class Node:
-    """Owns the supervisor; whatever it started is gone after ``close``."""
+    """Owns the supervisor; whatever it started is gone after ``close``. Variables reach all its processes."""
 
-    def __init__(self, models: Path, log: Path, *arguments: str) -> None:
+    def __init__(self, models: Path, log: Path, *arguments: str, **variables: str) -> None:
         first, second = free_ports(), free_ports()
         self.port = second.http
         self.gateway = f"127.0.0.1:{first.grpc}"
@@ -45,7 +45,8 @@ class Node:
         for setting in settings:
             command += ["--set", setting]
         with log.open("w") as out:
-            self.process = subprocess.Popen([*map(str, command), *arguments], stdout=out, stderr=out)
+            whole = [*map(str, command), *arguments]
+            self.process = subprocess.Popen(whole, stdout=out, stderr=out, env=os.environ | variables)
         self.started: set[int] = set()
 
     def log(self) -> str:

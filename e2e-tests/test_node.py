@@ -18,6 +18,7 @@ import spinning_bundle
 from calls import request
 from conftest import Report
 from faults import FaultLoad, disturbed, failures, now
+from live_page import look_at_gateway, look_at_node
 from supervised_node import SCRIPT, Node, children_of, is_running
 from worker_process import ROOT, SAMPLE_MODELS, START_SECONDS, wait_until
 
@@ -37,7 +38,7 @@ def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Node]:
     shutil.copytree(SAMPLE_MODELS / "simple", models / "simple")
     spinning_bundle.write(models, "spin", costly=True)
     limit = f"roundhouse.worker.watchdog.device-call={HANG_LIMIT_SECONDS}s"
-    started = Node(models, folder / "log", "--set", limit)
+    started = Node(models, folder / "log", "--set", limit, MANAGEMENT_ENDPOINT_DRAIN_ACCESS="unrestricted")
     yield started
     started.close()
 
@@ -128,6 +129,28 @@ def test_should_show_each_worker_in_a_terminal(node: Node) -> None:
         shown = subprocess.run([*command, "--worker", name], capture_output=True, text=True, timeout=DEADLINE)
         assert shown.returncode == 0, shown.stderr
         assert [row.split()[:2] for row in shown.stdout.splitlines()[4:]] == [["simple", "ready"], ["spin", "ready"]]
+
+
+def test_should_drain_a_worker_from_the_gateways_page(node: Node, tmp_path: Path) -> None:
+    node.await_ready()
+    seen = look_at_gateway(f"127.0.0.1:{node.metrics}", tmp_path, "usual")
+    assert seen["errors"] == []
+    assert [(row[0], row[2]) for row in seen["rows"]] == [("worker0", "ready"), ("worker1", "ready")]
+    assert sorted(row[0] for row in seen["placed"]) == sorted(seen["models"]) == ["simple", "spin"]
+    assert {row[1] for row in seen["placed"]} == {"2"}
+    drained = seen["hash"].removeprefix("#").split("/")[0]
+    assert seen["drain"]["question"].startswith(f"Drain worker '{drained}'?")
+    assert {row[0]: (row[2], row[7]) for row in seen["drained"]}[drained] == ("not ready", "it says so")
+    assert sum(row[2] == "ready" for row in seen["drained"]) == 1
+    assert '"ready":true' in seen["serving"]["done"]
+
+
+def test_should_show_its_processes_on_its_page(node: Node, tmp_path: Path) -> None:
+    seen = look_at_node(f"127.0.0.1:{node.port}", tmp_path, "usual")
+    assert seen["errors"] == []
+    assert {row[0]: row[1] for row in seen["rows"]} == dict.fromkeys(("gateway", "worker0", "worker1"), "running")
+    assert sorted(seen["models"]) == ["simple", "spin"]
+    assert (seen["byKeys"], seen["byClick"]) == ("worker0", "worker1")
 
 
 def test_should_answer_every_call_while_a_device_hangs(

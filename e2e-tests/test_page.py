@@ -1,4 +1,4 @@
-"""The live page in headless Chromium: before a worker, and before made-up events of 10,000 models."""
+"""The live page in headless Chromium: before a worker, and before made-up events of 10,000 models on 1,000 workers."""
 
 import json
 import os
@@ -13,29 +13,14 @@ import pytest
 import client_tools
 from calls import infer
 from conftest import logs_shown
+from live_page import NODE, SECONDS, Seen, look, look_at_gateway, look_at_node, node_environment
 from worker_process import ROOT, SAMPLE_MODELS, WorkerProcess
 
-NODE = Path(__file__).parent / "node"
 FILES = ROOT / "service-platform" / "src" / "main" / "resources" / "dev" / "roundhouse" / "platform" / "page"
 PICTURES = "ROUNDHOUSE_E2E_PICTURES"  # a folder in which the pictures of 10,000 models stay
 MANY = 10_000
+WORKERS = 1_000
 MOST_ELEMENTS = 150  # rows that are elements, on a screen of 900 pixels
-SECONDS = 240
-
-Seen = dict[str, object]
-
-
-def node_environment() -> dict[str, str]:
-    return os.environ | {"NODE_PATH": str(client_tools.node_packages(NODE))}
-
-
-def look(address: str, folder: Path, *size: str) -> Seen:
-    """What a browser saw of the page at ``address``, in every size or in one, and its pictures in ``folder``."""
-    node, chromium = client_tools.need("node"), client_tools.need("chromium")
-    command = [node, str(NODE / "page.js"), chromium, address, str(folder), *size]
-    done = subprocess.run(command, capture_output=True, text=True, env=node_environment(), timeout=SECONDS)
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
 
 
 @pytest.fixture(scope="module")
@@ -64,17 +49,32 @@ def of_worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Seen]:
 
 
 @pytest.fixture(scope="module")
-def of_many(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Seen]:
-    folder = Path(os.environ.get(PICTURES) or tmp_path_factory.mktemp("page-of-many"))
+def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return Path(os.environ.get(PICTURES) or tmp_path_factory.mktemp("page-of-many"))
+
+
+@pytest.fixture(scope="module")
+def many() -> Iterator[str]:
+    """Where the made-up page is served, and those of a gateway and a node below it."""
     command = [client_tools.need("node"), str(NODE / "page_of_many.js"), str(FILES), str(MANY)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as feed:
         try:
             assert feed.stdout is not None
-            seen = look(feed.stdout.readline().strip(), folder)
-            seen["trace"] = json.loads((folder / "trace.json").read_text())
-            yield seen
+            yield feed.stdout.readline().strip()
         finally:
             feed.terminate()
+
+
+@pytest.fixture(scope="module")
+def of_many(many: str, pictures: Path) -> Seen:
+    seen = look(many, pictures)
+    seen["trace"] = json.loads((pictures / "trace.json").read_text())
+    return seen
+
+
+@pytest.fixture(scope="module")
+def of_gateway(many: str, pictures: Path) -> Seen:
+    return look_at_gateway(f"{many}/gateway", pictures)
 
 
 def test_should_have_the_types_that_its_comments_say() -> None:
@@ -136,3 +136,65 @@ def test_should_save_what_perfetto_reads(of_many: Seen) -> None:
     runs = [event for event in events if event["ph"] == "X" and event["tid"] == 1]
     assert len(runs) > MANY / 100
     assert all(event["dur"] > 0 and event["name"].startswith("model-") for event in runs)
+
+
+def test_should_show_what_a_gateway_knows_of_a_thousand_workers(of_gateway: Seen) -> None:
+    assert of_gateway["errors"] == []
+    assert of_gateway["elsewhere"] == []
+    assert of_gateway["rowCount"] == str(WORKERS + 1)
+    assert of_gateway["placedCount"] == str(MANY + 1)
+    assert of_gateway["elements"] + of_gateway["placedElements"] <= MOST_ELEMENTS
+    assert [row[2] for row in of_gateway["rows"][:4]] == ["ready", "left alone", "ready", "not ready"]
+    ejected = "3 calls in a row could not be answered, the last one with UNAVAILABLE: no device"
+    assert of_gateway["rows"][1][7] == ejected
+    assert of_gateway["rows"][2][7].endswith(f"UTC: {ejected}")
+    assert of_gateway["rows"][3][7] == "UNAVAILABLE: connection refused"
+    assert of_gateway["facts"].startswith("998 of 1,000 workers take requests; 2,997 calls are open.")
+    assert "worker 'w0004' is given 3000 bytes" in of_gateway["facts"]
+    assert of_gateway["placed"][0][6] == "w0000, w0001, w0002 and 1 more"
+    assert of_gateway["choices"][:2] == ["all workers", "w0000"]
+
+
+def test_should_go_from_a_gateway_to_a_worker_and_a_model_and_back(of_gateway: Seen) -> None:
+    assert of_gateway["filtered"] == ["w0001"]
+    assert "Left alone last" in of_gateway["details"]
+    assert of_gateway["byKeys"] == "w0001"
+    assert of_gateway["hidden"]
+    assert len(of_gateway["models"]) > 10
+    assert of_gateway["back"] == ""
+    assert of_gateway["byClick"] == of_gateway["rows"][-1][0]
+    assert of_gateway["hash"] == "#w0000/model-00000"
+    assert "model-00000, version 1" in of_gateway["model"]
+
+
+def test_should_change_the_chosen_worker_and_say_which(of_gateway: Seen) -> None:
+    unload, load, drain = of_gateway["unload"], of_gateway["load"], of_gateway["drain"]
+    assert unload["question"].startswith("Unload 'model-00000' at worker 'w0000'?")
+    assert unload["question"].endswith("unless that is unloaded as well: an-ensemble.")
+    assert unload["done"] == 'done: {"loaded":false}'
+    assert load["question"] == "Load 'never-loaded' at worker 'w0000', and what it calls that is not loaded?"
+    assert load["done"] == 'done: {"loaded":true}'
+    assert drain["question"].startswith("Drain worker 'w0000'?")
+    assert drain["done"] == 'done: {"draining":true}'
+    assert of_gateway["serving"]["done"] == 'done: {"draining":false}'
+
+
+def test_should_show_the_processes_of_a_node(many: str, pictures: Path) -> None:
+    seen = look_at_node(f"{many}/node", pictures)
+    assert seen["errors"] == []
+    assert [row[:2] for row in seen["rows"]] == [
+        ["gateway", "running"],
+        ["worker0", "running"],
+        ["worker1", "backing off"],
+    ]
+    assert seen["rows"][2][3:5] == ["3", "70"]
+    assert seen["rows"][2][6].endswith("after 3 ends in a row; its last end was 70: its engine failed")
+    assert (seen["byKeys"], seen["byClick"]) == ("worker0", "worker1")
+    assert seen["named"] == 1
+    assert all(more <= 0 for more in seen["overflow"].values()), seen["overflow"]
+
+
+def test_should_be_named_and_fit_every_screen_at_a_gateway(of_gateway: Seen) -> None:
+    assert of_gateway["named"] == 1
+    assert all(more <= 0 for more in of_gateway["overflow"].values()), of_gateway["overflow"]
+    assert of_gateway["ground"]["light"] != of_gateway["ground"]["dark"]

@@ -3,43 +3,24 @@
 'use strict';
 
 const path = require('node:path');
-const { chromium } = require('playwright-core');
+const { SIZES, rows, run, text, watched } = require('./browser.js');
 
 const [program, address, folder, only] = process.argv.slice(2);
-const SIZES = { narrow: [400, 800], usual: [1280, 900], large: [3840, 2160] };
-const FLAGS = ['--no-sandbox', '--disable-gpu', '--disable-background-networking', '--disable-component-update', '--disable-sync'];
-
-const rows = (page) =>
-  page.$$eval('#body [role=row]', (all) =>
-    all.filter((row) => !row.hidden).map((row) => [...row.children].map((cell) => cell.textContent)),
-  );
-const text = (page, id) => page.locator(`#${id}`).innerText();
-
-/** How many requests the page has made of anybody else, and what it complained of. */
-function watched(page, seen) {
-  page.on('request', (request) => {
-    if (new URL(request.url()).host !== address && !request.url().startsWith('blob:')) seen.elsewhere.push(request.url());
-  });
-  page.on('console', (message) => {
-    if (message.type() === 'error') seen.errors.push(message.text());
-  });
-  page.on('pageerror', (error) => seen.errors.push(String(error)));
-}
 
 async function use(page, seen) {
-  seen.rowCount = await page.locator('#table').getAttribute('aria-rowcount');
-  seen.rows = await rows(page);
-  seen.elements = await page.locator('#body [role=row]').count();
+  seen.rowCount = await page.locator('#models').getAttribute('aria-rowcount');
+  seen.rows = await rows(page, 'models');
+  seen.elements = await page.locator('#models .body [role=row]').count();
   seen.uses = await text(page, 'uses');
   seen.facts = await text(page, 'facts');
-  await page.locator('#table').focus();
+  await page.locator('#models').focus();
   await page.keyboard.press('End');
-  await page.locator('#body .chosen').waitFor();
-  const active = await page.locator('#table').getAttribute('aria-activedescendant');
+  await page.locator('#models .body .chosen').waitFor();
+  const active = await page.locator('#models').getAttribute('aria-activedescendant');
   seen.last = await page.locator(`#${active}`).getAttribute('aria-rowindex');
-  const lastName = await page.locator('#body .chosen .name').innerText();
+  const lastName = await page.locator('#models .body .chosen .name').innerText();
   await page.keyboard.press('Home');
-  seen.first = await page.locator('#body .chosen .name').innerText();
+  seen.first = await page.locator('#models .body .chosen .name').innerText();
   seen.details = await text(page, 'details');
   await page.locator('#programs td').first().waitFor();
   seen.programs = await text(page, 'programs');
@@ -52,12 +33,12 @@ async function use(page, seen) {
     seen.changed = await text(page, 'done');
   }
   await page.getByRole('columnheader', { name: 'Model' }).getByRole('button').click();
-  seen.sorted = (await rows(page)).slice(0, 3).map((row) => row[0]);
+  seen.sorted = (await rows(page, 'models')).slice(0, 3).map((row) => row[0]);
   seen.sort = await page.getByRole('columnheader', { name: 'Model' }).getAttribute('aria-sort');
   await page.keyboard.press('/');
   await page.keyboard.type(lastName);
-  seen.filtered = (await rows(page)).map((row) => row[0]);
-  await page.locator('#filter').fill('');
+  seen.filtered = (await rows(page, 'models')).map((row) => row[0]);
+  await page.locator('#models-filter').fill('');
   await page.keyboard.press('Escape');
   await page.keyboard.press('p');
   seen.paused = await page.getByRole('button', { name: 'Go on' }).getAttribute('aria-pressed');
@@ -68,36 +49,24 @@ async function use(page, seen) {
   await saved.saveAs(path.join(folder, 'trace.json'));
 }
 
-async function main() {
-  const browser = await chromium.launch({ executablePath: program, args: FLAGS });
-  const seen = { elsewhere: [], errors: [], overflow: {}, ground: {} };
-  try {
-    for (const scheme of ['light', 'dark']) {
-      for (const [size, [width, height]] of Object.entries(SIZES)) {
-        if (only && size !== only) continue;
-        const context = await browser.newContext({ viewport: { width, height }, colorScheme: scheme, acceptDownloads: true });
-        const page = await context.newPage();
-        watched(page, seen);
-        await page.goto(`http://${address}/ui`);
-        await page.locator('#body .name').first().waitFor();
-        await page.locator('#uses li').first().waitFor(); // what the device did is known from the second event on
-        if (size === 'usual') {
-          await page.waitForTimeout(process.env.ROUNDHOUSE_E2E_PICTURES ? 8000 : 2500); // for a picture with something on it
-        }
-        await page.screenshot({ path: path.join(folder, `page-${size}-${scheme}.png`) });
-        seen.overflow[size] = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
-        seen.ground[scheme] = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
-        if (size === 'usual' && scheme === 'light') await use(page, seen);
-        await context.close();
+run(program, async (browser, seen) => {
+  for (const scheme of ['light', 'dark']) {
+    for (const [size, [width, height]] of Object.entries(SIZES)) {
+      if (only && size !== only) continue;
+      const context = await browser.newContext({ viewport: { width, height }, colorScheme: scheme, acceptDownloads: true });
+      const page = await context.newPage();
+      watched(page, address, seen);
+      await page.goto(`http://${address}/ui`);
+      await page.locator('#models .name').nth(1).waitFor();
+      await page.locator('#uses li').first().waitFor(); // what the device did is known from the second event on
+      if (size === 'usual') {
+        await page.waitForTimeout(process.env.ROUNDHOUSE_E2E_PICTURES ? 8000 : 2500); // for a picture with something on it
       }
+      await page.screenshot({ path: path.join(folder, `page-${size}-${scheme}.png`) });
+      seen.overflow[size] = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+      seen.ground[scheme] = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+      if (size === 'usual' && scheme === 'light') await use(page, seen);
+      await context.close();
     }
-  } finally {
-    await browser.close();
   }
-  process.stdout.write(JSON.stringify(seen));
-}
-
-main().catch((error) => {
-  console.error(error);
-  process.exitCode = 1;
 });

@@ -1,5 +1,5 @@
 // Serves the live page's files with made-up events of many models, for test_page.py: node page_of_many.js FILES MODELS
-// Prints the address once it listens.
+// Under /gateway the same as one of many workers behind a gateway, under /node behind a node. Prints the address once it listens.
 'use strict';
 
 const fs = require('node:fs');
@@ -16,6 +16,9 @@ const FIELDS = [
 ];
 const USES = ['running', 'no-requests', 'weights', 'held', 'answers', 'dispatch'];
 const BUSY = 24;
+const WORKERS = 1000;
+const NOTHING = { weight: false, pinned: false, loaded: false, draining: false };
+const EVERYTHING = { weight: true, pinned: true, loaded: true, draining: true };
 const PROGRAMS = [1, 4, 16].map((batchSize) => ({
   variant: 0, batchSize, meanMicros: 1200 + 90 * batchSize, highMicros: 1500 + 120 * batchSize, runs: Math.round(5000 / batchSize), meanFill: 0.8,
 }));
@@ -68,35 +71,119 @@ function moment(second, told) {
   const first = told === 0;
   const models = first ? Array.from({ length: MODELS }, (_, n) => row(n, second)) : Array.from({ length: BUSY }, (_, n) => row(n, second));
   return {
-    at: Date.now(), unknownBecause: null,
+    at: Date.now(), ready: !draining, draining, unknownBecause: null,
     device: Object.fromEntries(USES.map((use, i) => [use, second * [720000, 20000, 160000, 40000, 10000, 50000][i]])),
     residentBytes: 9.1e9, discipline: 'fair', running: name(3), armed: name(1), budgetBytes: 1e10, pinnedBytes: 1e9, loadingBytes: 2e7,
     runs: { ever: 1000 * second, spans }, loads: { ever: 12 * second, spans: loads }, gone: [], models, left: 0,
   };
 }
 
-const server = http.createServer((request, response) => {
-  if (request.url === '/ui') {
-    response.writeHead(302, { Location: 'ui/' }).end();
-  } else if (request.url === '/ui/events') {
-    response.writeHead(200, { 'Content-Type': 'text/event-stream' });
-    let told = 0;
-    const send = (event, data) => response.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
-    send('begin', { fields: FIELDS, uses: USES, changes: { weight: true, pinned: false } });
-    const tell = () => send('moment', moment(told + 1, told++));
-    tell();
-    const timer = setInterval(tell, 1000);
-    response.on('close', () => clearInterval(timer));
-  } else if (request.method === 'POST' && request.url.startsWith('/actuator/models/')) {
-    request.setEncoding('utf8');
-    let body = '';
-    request.on('data', (part) => (body += part));
-    request.on('end', () => response.writeHead(200).end(body));
-  } else if (request.url.startsWith('/actuator/models/')) {
-    response.writeHead(200, { 'Content-Type': 'application/json' });
-    response.end(JSON.stringify({ programs: PROGRAMS, history: HISTORY }));
+let draining = false;
+
+const workerName = (n) => `w${String(n).padStart(4, '0')}`;
+
+/** As a gateway sees them: one is down, one was left alone, one is. */
+function workers(second) {
+  return Array.from({ length: WORKERS }, (_, n) => {
+    const at = new Date(Date.now() - 60000 * n).toISOString();
+    const lastEjection = n === 1 || n === 2 ? { status: 'UNAVAILABLE', text: 'no device', failures: 3, at, until: at } : null;
+    return {
+      worker: workerName(n), address: `10.0.${n >> 8}.${n & 255}:8001`, ready: n !== 3, reason: n === 3 ? 'UNAVAILABLE: connection refused' : '', since: at,
+      models: MODELS, modelsReady: MODELS - 1, outstandingSeconds: 0.02, openCalls: n % 7, answered: 100 * second * (n % 5), failed: n === 3 ? second : 0,
+      ejected: n === 1, failuresInRow: 0, ejections: lastEjection ? 1 : 0, lastEjection, followed: 0, hedges: { sentOn: 0, taken: 0, won: 0 },
+    };
+  });
+}
+
+/** As the protocol's JSON has it, in which large numbers are text. */
+function placement() {
+  const models = Array.from({ length: MODELS }, (_, n) => ({
+    name: name(n), configuredReplicas: n % 50 ? '0' : '4', effectiveReplicas: n % 50 ? '1' : '4',
+    replicas: Array.from({ length: n % 50 ? 1 : 3 }, (_, i) => ({ worker: workerName((n + i) % WORKERS), weight: 1, outstanding: '0', routedTotal: '0' })),
+    utilization: n < BUSY ? (BUSY - n) / 100 : 0, arrivalRate: n < BUSY ? 10 * (BUSY - n) : 0, costSeconds: 0.0011, maxBatch: '4',
+    fillMode: 'run', fillQuantum: '1', weightNbytes: '4000000', placed: true, drifted: true,
+  }));
+  const repack = { lastTrigger: 'startup', lastRepackUnixSeconds: Date.now() / 1000, lastModelsMoved: '0', repackCount: '1' };
+  return { mode: 'lpt_packing', repack, models, warnings: ["worker 'w0004' is given 3000 bytes of weights and has room for 2500: models take turns there"] };
+}
+
+const NODE = {
+  ready: true, maxRestarts: 5,
+  devices: { platform: 'cuda', source: 'nvml', gpus: [{ id: 'GPU-0', worker: 'worker0', usedBytes: 12e9, totalBytes: 80e9 }] },
+  processes: [
+    ['worker0', 'RUNNING', true, 0, 0, null, 'GPU-0'], ['worker1', 'BACKING_OFF', false, 3, 8, 70, 'GPU-1'], ['gateway', 'RUNNING', true, 0, 0, null, null],
+  ].map(([name, state, ready, restarts, backoffSeconds, lastExit, device]) => ({
+    name, state, ready, restarts, backoffSeconds, lastExit, device, pid: ready ? 4711 : null, secondsInState: 3, starts: restarts + 1, endsInARow: restarts,
+    ports: { grpc: 8001, http: 8000, metrics: 8002 },
+  })),
+};
+
+const REPOSITORY = {
+  mode: 'explicit',
+  models: [
+    { name: 'never-loaded', version: '', state: 'UNLOADED', reason: '', calledBy: [] },
+    { name: name(0), version: '1', state: 'READY', reason: '', calledBy: ['an-ensemble'] },
+  ],
+};
+
+function events(response, changes) {
+  let told = 0;
+  const send = (event, data) => response.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
+  send('begin', { fields: FIELDS, uses: USES, changes });
+  const tell = () => send('moment', moment(told + 1, told++));
+  tell();
+  const timer = setInterval(tell, 1000);
+  response.on('close', () => clearInterval(timer));
+}
+
+function chosenEvents(response, process, worker) {
+  response.writeHead(200, { 'Content-Type': 'text/event-stream' });
+  if (process === '') {
+    events(response, { ...NOTHING, weight: true });
+  } else if (worker !== null) {
+    events(response, EVERYTHING);
   } else {
-    const file = path.join(files, path.basename(request.url === '/ui/' ? 'index.html' : request.url));
+    const names = process === 'node' ? ['worker0', 'worker1'] : Array.from({ length: WORKERS }, (_, n) => workerName(n));
+    response.end(`event: process\ndata: ${JSON.stringify({ process, changes: EVERYTHING })}\n\nevent: workers\ndata: ${JSON.stringify(names)}\n\n`);
+  }
+}
+
+/** Says what it was told, and takes it to heart where that can be seen. */
+function change(request, response, worker) {
+  request.setEncoding('utf8');
+  let body = '';
+  request.on('data', (part) => (body += part));
+  request.on('end', () => {
+    const told = JSON.parse(body);
+    draining = told.draining ?? draining;
+    response.writeHead(200).end(JSON.stringify(worker === null ? told : { workers: { [worker]: told } }));
+  });
+}
+
+function document(path, worker, second) {
+  if (path === 'workers') return { workers: workers(second) };
+  if (path === 'placement') return placement();
+  if (path === 'node') return NODE;
+  if (path === 'repository') return { workers: [{ worker, answered: true, failure: null, seconds: 0, answer: REPOSITORY }] };
+  return { programs: PROGRAMS, history: HISTORY };
+}
+
+const began = Date.now();
+const server = http.createServer((request, response) => {
+  const url = new URL(request.url, 'http://localhost');
+  const [, process = '', rest] = /^(?:\/(gateway|node))?\/(.*)$/.exec(url.pathname);
+  const worker = url.searchParams.get('worker');
+  if (rest === 'ui') {
+    response.writeHead(302, { Location: 'ui/' }).end();
+  } else if (rest === 'ui/events') {
+    chosenEvents(response, process, worker);
+  } else if (request.method === 'POST') {
+    change(request, response, worker);
+  } else if (rest.startsWith('actuator/')) {
+    response.writeHead(200, { 'Content-Type': 'application/json' });
+    response.end(JSON.stringify(document(rest.split('/')[1], worker, Math.floor((Date.now() - began) / 1000))));
+  } else {
+    const file = path.join(files, rest === 'ui/' ? 'index.html' : path.basename(rest));
     if (!fs.existsSync(file)) {
       response.writeHead(404).end();
       return;

@@ -87,7 +87,7 @@ class Screen:
         elif event == "moment" and self._feed:
             self._feed.take(data)
             left = f"; {data['left']:,} models are not up to date yet" if data["left"] else ""
-            self._state = (data["unknownBecause"] or "live") + left
+            self._state = (data["unknownBecause"] or _serving(data)) + left
 
     def _key(self, key: str) -> bool:
         names = [column.name for column in table.COLUMNS]
@@ -129,3 +129,10 @@ class Screen:
             parts.append(END_OF_SCREEN)
         sys.stdout.write("".join(parts))
         sys.stdout.flush()
+
+
+def _serving(moment: dict[str, Any]) -> str:
+    """An older worker says neither."""
+    if moment.get("draining"):
+        return "drained: not ready, and serves what still comes"
+    return "live" if moment.get("ready", True) else "not ready"

@@ -2,6 +2,8 @@ package dev.roundhouse.gateway;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.roundhouse.gateway.route.ModelRoutes;
+import dev.roundhouse.gateway.route.WorkerCalls;
 import dev.roundhouse.kserve.proto.ModelInferRequest;
 import io.grpc.Status;
 import java.net.http.HttpResponse;
@@ -31,7 +33,9 @@ class GatewayOperatorsTest {
         new RunningGateway(
             List.of(w1, w0),
             "--roundhouse.gateway.ejection.time=10m",
-            "--management.endpoint.models.access=unrestricted");
+            "--management.endpoint.models.access=unrestricted",
+            "--management.endpoint.repository.access=unrestricted",
+            "--management.endpoint.drain.access=unrestricted");
     gateway.awaitReady(2);
   }
 
@@ -85,11 +89,16 @@ class GatewayOperatorsTest {
     }
     assertThat(gateway.management("/actuator/workers"))
         .containsPattern(
-            "\"ready\":true,\"reason\":\"\",\"models\":1,\"modelsReady\":1,\"outstandingSeconds\":0.0,"
+            "\"ready\":true,\"reason\":\"\",\"since\":\"20[0-9T:.-]+Z\",\"models\":1,\"modelsReady\":1,"
+                + "\"outstandingSeconds\":0.0,\"openCalls\":0,\"answered\":0,\"failed\":3,"
                 + "\"ejected\":true,\"failuresInRow\":0,\"ejections\":1,"
                 + "\"lastEjection\":\\{\"status\":\"UNAVAILABLE\",\"text\":\"no device\",\"failures\":3,"
                 + "\"at\":\"20[0-9T:.-]+Z\",\"until\":\"20[0-9T:.-]+Z\"},"
                 + "\"followed\":3,\"hedges\":\\{\"sentOn\":0,\"taken\":0,\"won\":0}}");
+    WorkerCalls calls = gateway.bean(ModelRoutes.class).calls("w1");
+    RunningGateway.await("its client may know before", () -> calls.answered() == 6);
+    assertThat(gateway.management("/actuator/workers"))
+        .contains("\"openCalls\":0,\"answered\":6,\"failed\":0,\"ejected\":false");
     assertThat(gateway.management("/actuator/health"))
         .contains("\"w1\":\"ready\"")
         .containsPattern(
@@ -188,6 +197,44 @@ class GatewayOperatorsTest {
   }
 
   @Test
+  void shouldLoadAModelAtEveryWorkerThatHasIt(CapturedOutput output) throws Exception {
+    w0.operators.put("POST /actuator/repository/m", "200 {\"over\":true}");
+    w1.operators.put("POST /actuator/repository/m", "202 {\"over\":false}");
+    HttpResponse<String> begun = gateway.change("/actuator/repository/m", "{\"loaded\": true}");
+    assertThat(begun.statusCode()).as("one has begun").isEqualTo(202);
+    assertThat(begun.body())
+        .isEqualTo("{\"workers\":{\"w0\":{\"over\":true},\"w1\":{\"over\":false}}}");
+    assertThat(w0.calls).containsExactly("POST /actuator/repository/m {\"loaded\":true}");
+    assertThat(output)
+        .contains("load of model 'm' set by {\"loaded\":true}: w0 has, w1 has begun");
+
+    String unload = "{\"loaded\": false, \"unloadDependents\": true}";
+    assertThat(gateway.change("/actuator/repository/m?worker=w0", unload).statusCode())
+        .isEqualTo(200);
+    assertThat(w0.calls)
+        .endsWith("POST /actuator/repository/m {\"loaded\":false,\"unloadDependents\":true}");
+    assertThat(w1.calls).hasSize(1);
+  }
+
+  @Test
+  void shouldDrainTheOneWorkerThatIsNamed() throws Exception {
+    w0.operators.put("POST /actuator/drain", "200 {\"draining\":true}");
+    HttpResponse<String> all = gateway.change("/actuator/drain", "{\"draining\": true}");
+    assertThat(all.statusCode()).isEqualTo(400);
+    assertThat(all.body())
+        .isEqualTo(
+            "{\"error\":\"no worker is named, and one is drained at a time; add ?worker=NAME\"}");
+    assertThat(gateway.change("/actuator/drain?worker=w0", "{\"draining\": true}").body())
+        .isEqualTo("{\"workers\":{\"w0\":{\"draining\":true}}}");
+    assertThat(w0.calls).containsExactly("POST /actuator/drain {\"draining\":true}");
+    HttpResponse<String> other =
+        gateway.change("/actuator/drain?worker=w1", "{\"draining\": true}");
+    assertThat(other.statusCode()).isEqualTo(404);
+    assertThat(other.body()).contains("worker 'w1' has no POST /actuator/drain");
+    assertThat(w1.calls).isEmpty();
+  }
+
+  @Test
   void shouldSayWhichSettingsAreInEffectHereAndAtWorkers() throws Exception {
     w0.operators.put("/actuator/settings", "{\"settings\":[]}");
     assertThat(withoutSeconds(gateway.management("/actuator/settings")))
@@ -215,7 +262,10 @@ class GatewayOperatorsTest {
     w0.operators.put("/ui/events", events);
     assertThat(gateway.management("/ui/")).contains("<title>Roundhouse</title>");
     assertThat(gateway.management("/ui/events"))
-        .isEqualTo("event: workers\ndata: [\"w0\",\"w1\"]\n\n");
+        .isEqualTo(
+            "event: process\ndata: {\"process\":\"gateway\",\"changes\":{\"weight\":true,\"pinned\":false,"
+                + "\"loaded\":true,\"draining\":true}}\n\n"
+                + "event: workers\ndata: [\"w0\",\"w1\"]\n\n");
     assertThat(gateway.management("/ui/events?worker=w0")).isEqualTo(events);
     assertThat(gateway.management("/ui/events?worker=w2"))
         .isEqualTo("{\"error\":\"there is no worker 'w2'\"}");

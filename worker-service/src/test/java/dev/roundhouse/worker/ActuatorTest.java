@@ -8,6 +8,7 @@ import dev.roundhouse.engine.Engine;
 import dev.roundhouse.engine.testing.TestBundle;
 import dev.roundhouse.kserve.proto.GRPCInferenceServiceGrpc;
 import dev.roundhouse.kserve.proto.ModelInferResponse;
+import dev.roundhouse.kserve.proto.ServerReadyRequest;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -51,7 +52,9 @@ class ActuatorTest {
                 repository,
                 GATE,
                 "--roundhouse.worker.models.double.max-queue-delay=1m",
-                "--management.endpoint.models.access=unrestricted")
+                "--management.endpoint.models.access=unrestricted",
+                "--management.endpoint.repository.access=unrestricted",
+                "--management.endpoint.drain.access=unrestricted")
             .awaitLoaded();
     worker.stub().modelInfer(WorkerTest.request("double", 4, new float[8]));
     held =
@@ -243,6 +246,48 @@ class ActuatorTest {
         .contains("model 'broken' is FAILED");
     assertThat(get("/actuator/models/other").at("/weight").asDouble()).isEqualTo(before);
     assertThat(output).doesNotContain("changed from");
+  }
+
+  @Test
+  void shouldRefuseALoadByTheRepositorysMode() throws Exception {
+    assertThat(worker.post("/actuator/repository/other", "{\"loaded\": false}"))
+        .startsWith("503 ")
+        .contains("roundhouse.worker.repository.mode is 'dynamic'; set it to 'explicit'");
+    assertThat(worker.get("http", "/v2/models/other/ready")).startsWith("200 ");
+    JsonNode repository = get("/actuator/repository");
+    assertThat(repository.at("/models"))
+        .extracting(model -> model.get("name").asString())
+        .containsExactly("broken", "double", "other");
+  }
+
+  @Test
+  void shouldTurnNewWorkAwayWhileItIsDrainedAndServeWhatComes(CapturedOutput output)
+      throws Exception {
+    assertThat(get("/actuator/drain").toString())
+        .isEqualTo("{\"draining\":false,\"since\":null,\"ready\":true}");
+    assertThat(worker.post("/actuator/drain", "{\"draining\": true}"))
+        .startsWith("200 {\"draining\":true,\"since\":\"20")
+        .endsWith("Z\",\"ready\":false}");
+    try {
+      assertThat(worker.get("http", "/v2/health/ready")).startsWith("503 ");
+      assertThat(worker.get("http", "/v2/health/live")).startsWith("200 ");
+      assertThat(worker.get("metrics", "/actuator/health/readiness")).startsWith("503 ");
+      assertThat(worker.get("metrics", "/actuator/health")).contains("\"draining\":true");
+      assertThat(worker.stub().serverReady(ServerReadyRequest.getDefaultInstance()).getReady())
+          .isFalse();
+      assertThat(worker.stub().modelInfer(WorkerTest.request("other", 1, 1, 2)).getOutputsCount())
+          .isOne();
+      assertThat(worker.post("/actuator/drain", "{\"drain\": false}"))
+          .startsWith("400 ")
+          .contains("nothing is asked");
+    } finally {
+      assertThat(worker.post("/actuator/drain", "{\"draining\": false}"))
+          .isEqualTo("200 {\"draining\":false,\"since\":null,\"ready\":true}");
+    }
+    assertThat(worker.get("http", "/v2/health/ready")).startsWith("200 ");
+    assertThat(output)
+        .contains("POST /actuator/drain: drained: not ready from now on")
+        .contains("POST /actuator/drain: no longer drained");
   }
 
   @Test

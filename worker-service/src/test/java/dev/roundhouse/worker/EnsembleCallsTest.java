@@ -107,6 +107,9 @@ class EnsembleCallsTest {
     JsonNode overHttp = json(worker.get("http", "/v2/models/both/config"));
     assertThat(overHttp.get("ensemble_scheduling").get("step").get(1).get("model_name"))
         .hasToString("\"first\"");
+    assertThat(worker.get("metrics", "/actuator/repository"))
+        .contains(
+            "{\"name\":\"second\",\"version\":\"1\",\"state\":\"READY\",\"reason\":\"\",\"calledBy\":[\"both\"]}");
 
     var metadata =
         worker.stub().modelMetadata(ModelMetadataRequest.newBuilder().setName("both").build());

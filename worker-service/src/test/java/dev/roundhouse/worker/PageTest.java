@@ -123,7 +123,8 @@ class PageTest {
       List<String> fields = strings(begin.at("/fields"));
       assertThat(begin.at("/changes").toString())
           .as("as the endpoints allow")
-          .isEqualTo("{\"weight\":true,\"pinned\":false}");
+          .isEqualTo(
+              "{\"weight\":true,\"pinned\":false,\"loaded\":false,\"draining\":false}");
       JsonNode first = page.next("moment");
       Map<String, JsonNode> models = byName(first);
       assertThat(models).containsOnlyKeys("broken", "double", "other");
@@ -136,6 +137,8 @@ class PageTest {
           .startsWith("requests are refused, as the model is failed: ");
       assertThat(value(models, "other", fields.indexOf("why"))).isEmpty();
       assertThat(first.at("/left").asInt()).isZero();
+      assertThat(first.at("/ready").asBoolean()).isTrue();
+      assertThat(first.at("/draining").asBoolean()).isFalse();
       assertThat(first.at("/unknownBecause").isNull()).isTrue();
 
       worker.stub().modelInfer(WorkerTest.request("other", 1, 1, 2));

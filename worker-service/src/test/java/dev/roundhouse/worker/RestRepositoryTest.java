@@ -24,7 +24,10 @@ class RestRepositoryTest {
     TestBundle.doubling(2, 1).write(repository, "other");
     worker =
         new RunningWorker(
-                repository, TestBundle.DOUBLE, "--roundhouse.worker.repository.mode=explicit")
+                repository,
+                TestBundle.DOUBLE,
+                "--roundhouse.worker.repository.mode=explicit",
+                "--management.endpoint.repository.access=unrestricted")
             .awaitLoaded();
   }
 
@@ -48,6 +51,37 @@ class RestRepositoryTest {
     assertThat(post(MODELS + "double/unload", "{\"parameters\":{\"unload_dependents\":true}}"))
         .isEqualTo("200 {\"name\":\"double\",\"unload\":true}");
     assertThat(worker.get("http", "/v2/models/double/ready")).startsWith("503 ");
+  }
+
+  @Test
+  void shouldLoadAndUnloadForAnOperatorByTheSameRules() throws Exception {
+    assertThat(worker.get("metrics", "/actuator/repository"))
+        .startsWith("200 {\"mode\":\"explicit\",\"models\":[{\"name\":\"double\",")
+        .endsWith(
+            "{\"name\":\"other\",\"version\":\"\",\"state\":\"UNLOADED\",\"reason\":\"\",\"calledBy\":[]}]}");
+    assertThat(operator("other", "{\"loaded\": true}"))
+        .isEqualTo("200 {\"name\":\"other\",\"loaded\":true,\"over\":true}");
+    assertThat(worker.get("http", "/v2/models/other/ready")).startsWith("200 ");
+    assertThat(worker.get("metrics", "/actuator/repository"))
+        .contains("{\"name\":\"other\",\"version\":\"1\",\"state\":\"READY\",");
+    assertThat(operator("other", "{\"loaded\": false, \"unloadDependents\": true}"))
+        .isEqualTo("200 {\"name\":\"other\",\"loaded\":false,\"over\":true}");
+    assertThat(worker.get("http", "/v2/models/other/ready")).startsWith("503 ");
+
+    assertThat(operator("other", "{}"))
+        .isEqualTo(
+            "400 {\"error\":\"nothing is asked of model 'other'; send {\\\"loaded\\\": true}\"}");
+    assertThat(operator("other", "{\"loaded\": true, \"unloadDependents\": true}"))
+        .startsWith("400 ")
+        .contains("unloadDependents of model 'other' goes with");
+    assertThat(operator("nobody", "{\"loaded\": true}"))
+        .startsWith("404 ")
+        .contains("the repository has no model 'nobody'");
+    assertThat(operator("..", "{\"loaded\": true}")).startsWith("40");
+  }
+
+  private static String operator(String model, String json) throws Exception {
+    return worker.post("/actuator/repository/" + model, json);
   }
 
   @Test

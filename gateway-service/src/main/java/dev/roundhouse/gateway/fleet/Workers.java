@@ -1,15 +1,44 @@
 package dev.roundhouse.gateway.fleet;
 
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 
 /** The workers as last checked, for calls that several answer. Thread-safe. */
 public final class Workers {
+  private final InstantSource wall;
   private volatile List<WorkerLook> looks = List.of();
+  private volatile Map<String, Instant> since = Map.of();
 
-  /** The workers have been checked. */
+  /**
+   * @param wall for operators, who compare it with logs
+   */
+  public Workers(InstantSource wall) {
+    this.wall = wall;
+  }
+
+  /** The workers have been checked. One thread's. */
   public void seen(List<WorkerLook> now) {
+    Instant at = wall.instant();
+    Map<String, Boolean> before = HashMap.newHashMap(looks.size());
+    looks.forEach(look -> before.put(look.link().name(), look.ready()));
+    Map<String, Instant> known = HashMap.newHashMap(now.size());
+    for (WorkerLook look : now) {
+      String name = look.link().name();
+      boolean same = Objects.equals(before.get(name), look.ready());
+      known.put(name, same ? since.getOrDefault(name, at) : at);
+    }
+    since = known;
     looks = List.copyOf(now);
+  }
+
+  /** Since when a worker has been ready, or has not; empty for an unknown one. */
+  public Optional<Instant> since(String name) {
+    return Optional.ofNullable(since.get(name));
   }
 
   public List<WorkerLook> all() {

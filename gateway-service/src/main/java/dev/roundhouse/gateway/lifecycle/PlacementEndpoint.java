@@ -5,8 +5,10 @@ import com.google.common.base.Converter;
 import dev.roundhouse.gateway.schedule.SchedulingControl;
 import dev.roundhouse.platform.rest.ProtoJson;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 import org.springframework.boot.actuate.endpoint.annotation.Endpoint;
 import org.springframework.boot.actuate.endpoint.annotation.ReadOperation;
+import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
 import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.node.ArrayNode;
 import tools.jackson.databind.node.JsonNodeFactory;
@@ -27,9 +29,22 @@ public final class PlacementEndpoint {
     this.control = control;
   }
 
+  /**
+   * What holds.
+   *
+   * @param replicas that are told of each model at most; null for all
+   */
   @ReadOperation
-  public JsonNode placement() {
-    return renamed(ProtoJson.of(control.status()));
+  public WebEndpointResponse<JsonNode> placement(@Nullable Integer replicas) {
+    int most = replicas == null ? Integer.MAX_VALUE : replicas;
+    if (most < 0) {
+      return new WebEndpointResponse<>(
+          JsonNodeFactory.instance
+              .objectNode()
+              .put("error", "replicas is %d; it is 0 or more, or is left out".formatted(most)),
+          WebEndpointResponse.STATUS_BAD_REQUEST);
+    }
+    return new WebEndpointResponse<>(renamed(ProtoJson.of(control.status(most))));
   }
 
   /** The status has no maps: every property is a field. */

@@ -5,7 +5,7 @@ import java.time.Instant;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** What {@code /actuator/workers} says; docs/actuator.md has the fields. */
+/** What {@code /actuator/workers} says; docs/gateway.md has the fields. */
 public record WorkersDetails(List<WorkerDetails> workers) {
 
   /** One worker. */
@@ -15,9 +15,13 @@ public record WorkersDetails(List<WorkerDetails> workers) {
       String address,
       boolean ready,
       String reason,
+      @Nullable Instant since,
       int models,
       int modelsReady,
       double outstandingSeconds,
+      long openCalls,
+      long answered,
+      long failed,
       boolean ejected,
       int failuresInRow,
       long ejections,

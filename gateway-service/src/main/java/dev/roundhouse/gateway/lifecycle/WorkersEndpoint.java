@@ -5,10 +5,11 @@ import dev.roundhouse.gateway.fleet.Workers;
 import dev.roundhouse.gateway.lifecycle.WorkersDetails.Hedges;
 import dev.roundhouse.gateway.lifecycle.WorkersDetails.LastEjection;
 import dev.roundhouse.gateway.lifecycle.WorkersDetails.WorkerDetails;
-import dev.roundhouse.gateway.route.Detours;
 import dev.roundhouse.gateway.route.Ejection;
 import dev.roundhouse.gateway.route.EjectionReport;
 import dev.roundhouse.gateway.route.ModelRoutes;
+import dev.roundhouse.gateway.route.WorkLedger;
+import dev.roundhouse.gateway.route.WorkerCalls;
 import java.net.InetSocketAddress;
 import java.util.Comparator;
 import org.springframework.boot.actuate.endpoint.annotation.Endpoint;
@@ -41,15 +42,20 @@ public final class WorkersEndpoint {
     InetSocketAddress address = look.link().worker().grpc();
     EjectionReport report = ejection.report(name);
     EjectionReport.Last last = report.last();
-    Detours detours = routes.detours(name);
+    WorkLedger ledger = routes.ledger(name);
+    WorkerCalls calls = routes.calls(name);
     return new WorkerDetails(
         name,
         address.getHostString() + ":" + address.getPort(),
         look.ready(),
         look.ready() ? "" : look.failure().isEmpty() ? "it says so" : look.failure(),
+        workers.since(name).orElse(null),
         look.models().size(),
         (int) look.models().values().stream().filter(Boolean::booleanValue).count(),
-        routes.ledger(name).nanos() / 1e9,
+        ledger.nanos() / 1e9,
+        ledger.open(),
+        calls.answered(),
+        calls.failed(),
         report.ejected(),
         report.failuresInRow(),
         report.ejections(),
@@ -57,7 +63,7 @@ public final class WorkersEndpoint {
             ? null
             : new LastEjection(
                 last.status(), last.text(), last.failures(), last.at(), last.until()),
-        detours.followed(),
-        new Hedges(detours.hedged(), detours.taken(), detours.won()));
+        calls.followed(),
+        new Hedges(calls.hedged(), calls.taken(), calls.won()));
   }
 }

@@ -47,7 +47,7 @@ public final class ModelRoutes implements CallRouter {
   private final RouteContext descriptions;
   private final boolean tracesCalls;
   private final Map<String, WorkLedger> ledgers = new ConcurrentHashMap<>();
-  private final Map<String, Detours> detours = new ConcurrentHashMap<>();
+  private final Map<String, WorkerCalls> calls = new ConcurrentHashMap<>();
   private final Map<String, ReplicaRouter> routers = new ConcurrentHashMap<>();
   private volatile RouteSettings settings;
   private volatile Fleet fleet = Fleet.EMPTY;
@@ -76,7 +76,7 @@ public final class ModelRoutes implements CallRouter {
             hedging,
             listener,
             this::ledger,
-            this::detours,
+            this::calls,
             tracesCalls ? spans : null);
     descriptions = context.withoutSpans();
   }
@@ -105,7 +105,7 @@ public final class ModelRoutes implements CallRouter {
     fleet = now;
     Set<String> names = now.workers().stream().map(WorkerView::name).collect(Collectors.toSet());
     context.ejection().retain(names);
-    detours.keySet().retainAll(names);
+    calls.keySet().retainAll(names);
     routers.keySet().removeIf(model -> now.serving(model).isEmpty());
     context.hedging().retain(routers.keySet());
     ledgers
@@ -128,9 +128,9 @@ public final class ModelRoutes implements CallRouter {
     return ledgers.computeIfAbsent(worker, unknown -> new WorkLedger());
   }
 
-  /** A worker's detours. */
-  public Detours detours(String worker) {
-    return detours.computeIfAbsent(worker, unknown -> new Detours());
+  /** What became of a worker's calls. */
+  public WorkerCalls calls(String worker) {
+    return calls.computeIfAbsent(worker, unknown -> new WorkerCalls());
   }
 
   @Override

@@ -184,11 +184,23 @@ public final class ReplicaRouter {
     }
   }
 
-  /** Requests assigned to each worker. */
-  public Map<String, Long> routed() {
+  /** What a worker was given. */
+  public Load load(String worker) {
     synchronized (lock) {
-      return replicas.stream().collect(Collectors.toMap(each -> each.worker, each -> each.routed));
+      Replica replica = known.get(worker);
+      return replica == null ? Load.NONE : new Load(replica.items, replica.routed);
     }
+  }
+
+  /**
+   * What one worker was given of the model.
+   *
+   * @param items that have not been answered
+   * @param routed requests ever
+   */
+  public record Load(long items, long routed) {
+    /** Nothing yet. */
+    public static final Load NONE = new Load(0, 0);
   }
 
   /** Items of a full batch. */

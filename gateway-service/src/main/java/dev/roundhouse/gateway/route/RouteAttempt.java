@@ -227,7 +227,9 @@ public final class RouteAttempt implements Route {
     }
     reservation.close();
     endSpan(status);
-    context.detours().apply(reservation.worker()).follow();
+    WorkerCalls calls = context.calls().apply(reservation.worker());
+    calls.end(status);
+    calls.follow();
     context.listener().ended(model, reservation.worker(), status, System.nanoTime() - began, true);
     return new RouteAttempt(this, asked(), Why.FOLLOW, next);
   }
@@ -253,8 +255,8 @@ public final class RouteAttempt implements Route {
       return null;
     }
     context.hedging().started();
-    context.detours().apply(reservation.worker()).hedge();
-    context.detours().apply(second.worker()).take();
+    context.calls().apply(reservation.worker()).hedge();
+    context.calls().apply(second.worker()).take();
     HedgeEvent.tell(model, second.worker());
     RouteAttempt attempt = new RouteAttempt(this, asked(), Why.HEDGE, second);
     attempt.asked();
@@ -272,6 +274,7 @@ public final class RouteAttempt implements Route {
       noteFailure(status);
     }
     reservation.close();
+    context.calls().apply(reservation.worker()).end(status);
     endSpan(status);
   }
 
@@ -279,11 +282,13 @@ public final class RouteAttempt implements Route {
   public void ended(Status status) {
     context.ejection().note(reservation.worker(), status, this);
     reservation.close();
+    WorkerCalls calls = context.calls().apply(reservation.worker());
+    calls.end(status);
     if (status.isOk() && answeringNanos != NOT_ANSWERING) {
       context.hedging().answered(model, answeringNanos);
       if (why == Why.HEDGE) {
         context.hedging().won();
-        context.detours().apply(reservation.worker()).win();
+        calls.win();
       }
     }
     context.listener().ended(model, reservation.worker(), status, System.nanoTime() - began, false);

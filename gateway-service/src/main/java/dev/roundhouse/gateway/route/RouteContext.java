@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  * @param hedging of slow requests
  * @param listener told of every request's end
  * @param ledgers each worker's outstanding work
- * @param detours each worker's, counted only when there is one
+ * @param calls what became of each worker's
  * @param spans of requests; null when none has any
  */
 record RouteContext(
@@ -21,12 +21,12 @@ record RouteContext(
     Hedging hedging,
     RouteListener listener,
     Function<String, WorkLedger> ledgers,
-    Function<String, Detours> detours,
+    Function<String, WorkerCalls> calls,
     @Nullable SpanExport spans) {
 
   /** The same for what is no inference. */
   RouteContext withoutSpans() {
-    return new RouteContext(refresh, ejection, hedging, listener, ledgers, detours, null);
+    return new RouteContext(refresh, ejection, hedging, listener, ledgers, calls, null);
   }
 
   /** Adds work to a worker that is chosen without a router. */

@@ -8,12 +8,20 @@ import java.util.concurrent.atomic.AtomicLong;
  */
 public final class WorkLedger {
   private final AtomicLong nanos = new AtomicLong();
+  private final AtomicLong open = new AtomicLong();
 
   public long nanos() {
     return nanos.get();
   }
 
+  /** Calls that it was given and that have not ended. */
+  public long open() {
+    return open.get();
+  }
+
+  /** A call is given to it. */
   void add(long work) {
+    open.incrementAndGet();
     nanos.addAndGet(work);
   }
 
@@ -23,7 +31,9 @@ public final class WorkLedger {
     return new Reservation(worker, () -> remove(work));
   }
 
+  /** That call has ended there. */
   void remove(long work) {
+    open.decrementAndGet();
     nanos.addAndGet(-work);
   }
 }

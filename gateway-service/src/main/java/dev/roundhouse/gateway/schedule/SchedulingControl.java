@@ -48,7 +48,17 @@ public final class SchedulingControl {
 
   /** What holds, in every mode. */
   public GetSchedulingStatusResponse status() {
-    return StatusMessages.status(placer.mode(), placer.state(), routes);
+    return status(Integer.MAX_VALUE);
+  }
+
+  /**
+   * What holds, in every mode.
+   *
+   * @param mostReplicas that are told of each model: ten thousand models on a thousand workers have
+   *     ten million
+   */
+  public GetSchedulingStatusResponse status(int mostReplicas) {
+    return StatusMessages.status(placer.mode(), placer.state(), routes, mostReplicas);
   }
 
   public SetSchedulingPolicyResponse setPolicy(SetSchedulingPolicyRequest request) {

@@ -16,10 +16,12 @@ import dev.roundhouse.kserve.control.proto.ReplicaPlacement;
 import dev.roundhouse.kserve.control.proto.SchedulingPolicy;
 import dev.roundhouse.kserve.control.proto.WorkerSchedulingStatus;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
 
 /** What holds, in the messages of the gateway's control service. */
 final class StatusMessages {
@@ -28,7 +30,11 @@ final class StatusMessages {
 
   private StatusMessages() {}
 
-  static GetSchedulingStatusResponse status(Mode mode, Placer.State state, ModelRoutes routes) {
+  /**
+   * @param mostReplicas that are told of a model
+   */
+  static GetSchedulingStatusResponse status(
+      Mode mode, Placer.State state, ModelRoutes routes, int mostReplicas) {
     GetSchedulingStatusResponse.Builder status =
         GetSchedulingStatusResponse.newBuilder().setMode(text(mode));
     if (mode == Mode.LPT_PACKING) {
@@ -37,7 +43,9 @@ final class StatusMessages {
     }
     long ready = state.looks().stream().filter(WorkerLook::ready).count();
     new TreeMap<>(state.models())
-        .forEach((name, model) -> status.addModels(model(name, model, state, routes, ready)));
+        .forEach(
+            (name, model) ->
+                status.addModels(model(name, model, state, routes, ready, mostReplicas)));
     state.looks().stream()
         .map(look -> worker(look, state, routes))
         .sorted(Comparator.comparing(WorkerSchedulingStatus::getWorker))
@@ -89,9 +97,14 @@ final class StatusMessages {
   }
 
   private static ModelSchedulingStatus model(
-      String name, ModelKnown model, Placer.State state, ModelRoutes routes, long ready) {
+      String name,
+      ModelKnown model,
+      Placer.State state,
+      ModelRoutes routes,
+      long ready,
+      int mostReplicas) {
     List<String> placed = state.placement().workers(name);
-    List<String> workers = placed.isEmpty() ? List.copyOf(model.hosts()) : placed;
+    Collection<String> workers = placed.isEmpty() ? model.hosts() : placed;
     RouteSettings.Fill fill = routes.settings().fill(name);
     ModelSchedulingStatus.Builder status =
         ModelSchedulingStatus.newBuilder()
@@ -108,17 +121,22 @@ final class StatusMessages {
             .setPlaced(!placed.isEmpty())
             .setDrifted(model.hosts().size() < ready);
     ReplicaRouter router = routes.router(name);
-    Map<String, Long> items = router == null ? Map.of() : router.items();
-    Map<String, Long> routed = router == null ? Map.of() : router.routed();
-    for (String worker : workers) {
-      status.addReplicas(
-          ReplicaPlacement.newBuilder()
-              .setWorker(worker)
-              .setWeight(1.0 / workers.size())
-              .setOutstanding(items.getOrDefault(worker, 0L))
-              .setRoutedTotal(routed.getOrDefault(worker, 0L)));
-    }
+    workers.stream()
+        .limit(mostReplicas)
+        .map(worker -> replica(worker, router, 1.0 / workers.size()))
+        .forEach(status::addReplicas);
     return status.build();
+  }
+
+  private static ReplicaPlacement replica(
+      String worker, @Nullable ReplicaRouter router, double weight) {
+    ReplicaRouter.Load load = router == null ? ReplicaRouter.Load.NONE : router.load(worker);
+    return ReplicaPlacement.newBuilder()
+        .setWorker(worker)
+        .setWeight(weight)
+        .setOutstanding(load.items())
+        .setRoutedTotal(load.routed())
+        .build();
   }
 
   private static double orZero(double value) {

@@ -75,7 +75,7 @@ class FleetConfiguration {
 
   @Bean
   Workers workers() {
-    return new Workers();
+    return new Workers(InstantSource.system());
   }
 
   @Bean

@@ -26,6 +26,7 @@ class OperatorsConfiguration {
   @Bean
   AnsweredFor answeredFor(OperatorsClient client, Workers workers, GatewayProperties properties) {
     return new AnsweredFor(
+        AnsweredFor.GATEWAY,
         client,
         () ->
             workers.all().stream()

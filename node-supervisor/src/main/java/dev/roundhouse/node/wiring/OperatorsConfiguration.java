@@ -31,6 +31,6 @@ class OperatorsConfiguration {
       NodePlan plan,
       ManagementAddress management) {
     List<OperatorsPort> ports = plan.operators(NodeConfiguration.operators(properties, management));
-    return new AnsweredFor(client, () -> ports, properties.metrics());
+    return new AnsweredFor(AnsweredFor.NODE, client, () -> ports, properties.metrics());
   }
 }

@@ -14,6 +14,12 @@ public final class WriteAccess {
   /** For what is pinned to the device. */
   public static final String RESIDENCY = "management.endpoint.residency.access";
 
+  /** For which models are loaded. */
+  public static final String REPOSITORY = "management.endpoint.repository.access";
+
+  /** For whether the worker takes new work. */
+  public static final String DRAIN = "management.endpoint.drain.access";
+
   private WriteAccess() {}
 
   /** True when an operator has granted it. */

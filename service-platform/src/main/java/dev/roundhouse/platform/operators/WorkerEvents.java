@@ -1,5 +1,6 @@
 package dev.roundhouse.platform.operators;
 
+import dev.roundhouse.platform.page.Changes;
 import dev.roundhouse.platform.page.EventsServlet;
 import dev.roundhouse.platform.page.PageEnd;
 import dev.roundhouse.platform.rest.Json;
@@ -14,11 +15,12 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Consumer;
 import tools.jackson.core.JsonGenerator;
 
 /**
  * The events of a worker's live page, passed on as they come; to a page that has not chosen a
- * worker, one event that names them.
+ * worker, one event that says what this process is and one that names its workers.
  */
 final class WorkerEvents extends EventsServlet {
   private static final String PATH = "/ui/events";
@@ -28,10 +30,15 @@ final class WorkerEvents extends EventsServlet {
   private static final long SILENCE_NANOS = Duration.ofSeconds(10).toNanos();
 
   private final transient AnsweredFor others;
+  private final transient Changes changes;
   private final transient PageEnd end;
 
-  WorkerEvents(AnsweredFor others, PageEnd end) {
+  /**
+   * @param changes that this port passes on to workers
+   */
+  WorkerEvents(AnsweredFor others, Changes changes, PageEnd end) {
     this.others = others;
+    this.changes = changes;
     this.end = end;
   }
 
@@ -42,7 +49,8 @@ final class WorkerEvents extends EventsServlet {
     String name = request.getParameter("worker");
     if (name == null) {
       begin(response);
-      response.getOutputStream().write(names(workers));
+      response.getOutputStream().write(event("process", this::writeProcess));
+      response.getOutputStream().write(event("workers", json -> writeNames(workers, json)));
       return;
     }
     OperatorsPort worker =
@@ -68,16 +76,27 @@ final class WorkerEvents extends EventsServlet {
     }
   }
 
-  private static byte[] names(List<OperatorsPort> workers) {
+  private static byte[] event(String name, Consumer<JsonGenerator> data) {
     ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-    bytes.writeBytes("event: workers\ndata: ".getBytes(StandardCharsets.UTF_8));
+    bytes.writeBytes(("event: " + name + "\ndata: ").getBytes(StandardCharsets.UTF_8));
     try (JsonGenerator json = Json.generator(bytes)) {
-      json.writeStartArray();
-      workers.forEach(worker -> json.writeString(worker.name()));
-      json.writeEndArray();
+      data.accept(json);
     }
     bytes.writeBytes("\n\n".getBytes(StandardCharsets.UTF_8));
     return bytes.toByteArray();
+  }
+
+  private void writeProcess(JsonGenerator json) {
+    json.writeStartObject();
+    json.writeStringProperty("process", others.process());
+    changes.write(json);
+    json.writeEndObject();
+  }
+
+  private static void writeNames(List<OperatorsPort> workers, JsonGenerator json) {
+    json.writeStartArray();
+    workers.forEach(worker -> json.writeString(worker.name()));
+    json.writeEndArray();
   }
 
   private void pass(InputStream events, OutputStream page) throws IOException {

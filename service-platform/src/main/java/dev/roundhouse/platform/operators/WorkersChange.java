@@ -18,11 +18,12 @@ import tools.jackson.databind.node.JsonNodeFactory;
 import tools.jackson.databind.node.ObjectNode;
 
 /**
- * A change of one model that every worker which has it makes, each over its own port. None undoes
- * it because another did not make it: the answer says which did.
+ * A change that workers make, each over its own port: of one model, at every worker that has it, or
+ * of one worker. None undoes it because another did not make it: the answer says which did.
  */
 final class WorkersChange {
   private static final int OK = 200;
+  private static final int ACCEPTED = 202;
   private static final int FORBIDDEN = 403;
   private static final int BAD_GATEWAY = 502;
   private static final JsonMapper JSON = new JsonMapper();
@@ -47,28 +48,42 @@ final class WorkersChange {
   }
 
   /**
-   * Makes it.
+   * Changes a model.
    *
    * @param worker null for all that have the model
    * @param what is changed, as in {@code the weight of model 'm'}
    * @param body that workers are sent
    */
-  WebEndpointResponse<Resource> make(
+  WebEndpointResponse<Resource> ofModel(
       String model, @Nullable String worker, String what, ObjectNode body) throws IOException {
+    String none = "no worker has a model '%s'".formatted(model);
+    return make(path + "/" + WorkersQuestion.encoded(model), worker, what, body, none);
+  }
+
+  /** Changes a worker; parameters as {@link #ofModel}'s. */
+  WebEndpointResponse<Resource> ofWorker(String worker, String what, ObjectNode body)
+      throws IOException {
+    String none =
+        "worker '%s' has no POST %s: it is older, or another server".formatted(worker, path);
+    return make(path, worker, what, body, none);
+  }
+
+  private WebEndpointResponse<Resource> make(
+      String at, @Nullable String worker, String what, ObjectNode body, String none)
+      throws IOException {
     if (!granted) {
       return WorkersQuestion.refusal(
           FORBIDDEN, WriteAccess.refusal(what, "process of this port", access));
     }
     byte[] json = body.toString().getBytes(StandardCharsets.UTF_8);
-    List<Answer<byte[]>> answers =
-        question.tell(path + "/" + WorkersQuestion.encoded(model), worker, json, besides);
+    List<Answer<byte[]>> answers = question.tell(at, worker, json, besides);
     if (answers == null) {
       return question.noWorker(String.valueOf(worker));
     }
     List<Answer<byte[]>> having =
         answers.stream().filter(each -> each.status() != WorkersQuestion.NOT_FOUND).toList();
     if (having.isEmpty()) {
-      return WorkersQuestion.refusal("no worker has a model '%s'".formatted(model));
+      return WorkersQuestion.refusal(none);
     }
     ObjectNode workers = JsonNodeFactory.instance.objectNode();
     having.forEach(each -> workers.set(each.port().name(), said(each)));
@@ -78,22 +93,33 @@ final class WorkersChange {
     return WorkersQuestion.json(status(having), List.of(WorkersQuestion.text(all.toString())));
   }
 
-  /** 200 when all made it, the code of all that refused alike, else 502. */
+  /** 200 when all made it, 202 when some have only begun, the code of all that refused alike. */
   private static int status(List<Answer<byte[]>> answers) {
+    if (answers.stream().allMatch(WorkersChange::isTaken)) {
+      return answers.stream().mapToInt(Answer::status).max().orElse(OK);
+    }
     int first = answers.getFirst().status();
     boolean alike = answers.stream().allMatch(each -> each.status() == first);
-    return alike && first >= OK ? first : BAD_GATEWAY;
+    return alike && first > 0 ? first : BAD_GATEWAY;
+  }
+
+  private static boolean isTaken(Answer<byte[]> answer) {
+    return answer.status() == OK || answer.status() == ACCEPTED;
   }
 
   private static String summary(List<Answer<byte[]>> answers) {
     return answers.stream()
-        .map(
-            each ->
-                each.port().name()
-                    + (each.status() == OK
-                        ? " has"
-                        : each.status() > 0 ? " answered " + each.status() : " did not answer"))
+        .map(each -> each.port().name() + " " + outcome(each.status()))
         .collect(Collectors.joining(", "));
+  }
+
+  private static String outcome(int status) {
+    return switch (status) {
+      case 0 -> "did not answer";
+      case OK -> "has";
+      case ACCEPTED -> "has begun";
+      default -> "answered " + status;
+    };
   }
 
   /** What it answered, when that is an object. */

@@ -35,6 +35,17 @@ public class WorkersEndpointsConfiguration {
   }
 
   @Bean
+  WorkersRepository workersRepository(AnsweredFor others, Environment environment) {
+    return new WorkersRepository(
+        others, WriteAccess.isGranted(environment, WriteAccess.REPOSITORY));
+  }
+
+  @Bean
+  WorkersDrain workersDrain(AnsweredFor others, Environment environment) {
+    return new WorkersDrain(others, WriteAccess.isGranted(environment, WriteAccess.DRAIN));
+  }
+
+  @Bean
   WorkersSettings workersSettings(AnsweredFor others, EffectiveSettings own) {
     return new WorkersSettings(others, own);
   }

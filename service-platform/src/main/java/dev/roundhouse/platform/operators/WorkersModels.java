@@ -69,7 +69,7 @@ public final class WorkersModels {
   public WebEndpointResponse<Resource> change(
       @Selector String name, @Nullable Double weight, @Nullable String worker) throws IOException {
     ObjectNode body = JsonNodeFactory.instance.objectNode().put("weight", weight);
-    return change.make(name, worker, "weight of model '%s'".formatted(name), body);
+    return change.ofModel(name, worker, "weight of model '%s'".formatted(name), body);
   }
 
   private static WebEndpointResponse<Resource> answer(List<Answer<AskedJson>> answers) {

@@ -45,6 +45,6 @@ public final class WorkersResidency {
   public WebEndpointResponse<Resource> change(
       @Selector String name, @Nullable Boolean pinned, @Nullable String worker) throws IOException {
     ObjectNode body = JsonNodeFactory.instance.objectNode().put("pinned", pinned);
-    return change.make(name, worker, "pin of model '%s'".formatted(name), body);
+    return change.ofModel(name, worker, "pin of model '%s'".formatted(name), body);
   }
 }

@@ -20,16 +20,23 @@ final class FilesServlet extends HttpServlet {
       List.of(
           INDEX,
           "page.css",
-          "actions.js",
+          "icon.svg",
           "page.js",
+          "actions.js",
+          "address.js",
+          "device.js",
+          "facts.js",
           "feed.js",
           "format.js",
-          "icon.svg",
+          "gateway.js",
           "latency.js",
-          "device.js",
           "model.js",
-          "timeline.js",
+          "models.js",
+          "node.js",
+          "reading.js",
+          "repository.js",
           "table.js",
+          "timeline.js",
           "trace.js");
 
   private static final Map<String, String> TYPES =

@@ -1,5 +1,6 @@
 // @ts-check
 /** Reads the events and keeps what they told. */
+import { whose } from "./address.js";
 
 /**
  * A model as the last event told it; docs/ui.md says what each field is.
@@ -31,6 +32,10 @@
  * @property {number} evictions
  */
 
+/** What may be changed. @typedef {{weight: boolean, pinned: boolean, loaded: boolean, draining: boolean}} Changes */
+
+/** What answers for several workers, and which changes it passes on. @typedef {{process: "gateway" | "node", changes: Changes}} Process */
+
 /** @typedef {{model: string, start: number, end: number}} Span times in milliseconds since 1970 */
 
 /**
@@ -50,6 +55,8 @@
 /**
  * @typedef {object} Moment
  * @property {number} at
+ * @property {boolean} ready
+ * @property {boolean} draining
  * @property {string | null} unknownBecause
  * @property {Record<string, number>} device
  * @property {number} residentBytes
@@ -65,6 +72,9 @@
  * @property {any[][]} models
  * @property {number} left
  */
+
+/** @type {Changes} */
+export const NOTHING_CHANGES = { weight: false, pinned: false, loaded: false, draining: false };
 
 const KEPT_SECONDS = 180;
 const SHARE_SECONDS = 10;
@@ -82,8 +92,8 @@ export class Feed {
   /** @type {string[]} */
   uses = [];
   /** What the worker lets be changed on this port. */
-  changes = { weight: false, pinned: false };
-  /** Whose events are read, where the page is of several. @type {string | null} */
+  changes = NOTHING_CHANGES;
+  /** Whose events are read, where there are several; see {@link of}. @type {string | null} */
   worker = null;
 
   /** @type {string[]} */
@@ -97,7 +107,7 @@ export class Feed {
   /**
    * @param {() => void} changed
    * @param {(text: string, bad: boolean) => void} said
-   * @param {(names: string[]) => void} toChoose whom to read from, by {@link worker} and {@link open}
+   * @param {(process: Process, names: string[]) => void} toChoose whom to read from, by {@link of} and {@link open}
    */
   constructor(changed, said, toChoose) {
     this.changed = changed;
@@ -105,14 +115,32 @@ export class Feed {
     this.toChoose = toChoose;
   }
 
+  /** Reads this worker's events from the next {@link open} on. @param {string | null} worker */
+  of(worker) {
+    if (worker === this.worker) return;
+    this.worker = worker;
+    this.changes = NOTHING_CHANGES;
+    this.#forget();
+    this.changed();
+  }
+
   open() {
+    this.#connect(this.worker);
+  }
+
+  /** @param {string | null} worker null asks whom there is, where there are several */
+  #connect(worker) {
     this.close();
-    const whose = this.worker === null ? "" : `?worker=${encodeURIComponent(this.worker)}`;
-    const source = new EventSource("events" + whose);
+    const source = new EventSource("events" + whose(worker));
     this.#source = source;
+    /** @type {Process} */
+    let process;
+    source.addEventListener("process", (event) => {
+      process = JSON.parse(event.data);
+    });
     source.addEventListener("workers", (event) => {
       this.close();
-      this.#choose(JSON.parse(event.data));
+      this.toChoose(process, JSON.parse(event.data));
     });
     source.addEventListener("begin", (event) => this.#begin(JSON.parse(event.data)));
     source.addEventListener("moment", (event) => this.#take(JSON.parse(event.data)));
@@ -126,22 +154,6 @@ export class Feed {
     this.#source = null;
   }
 
-  /** @param {string[]} names */
-  #choose(names) {
-    if (names.length > 0) {
-      this.toChoose(names);
-    } else {
-      this.said("there are no workers", true);
-      this.#askLater();
-    }
-  }
-
-  /** The worker may be another's by then. */
-  #askLater() {
-    this.worker = null;
-    this.#retry = window.setTimeout(() => this.open(), RETRY_MILLIS);
-  }
-
   /** The browser asks again by itself, unless it was refused. @param {EventSource} source */
   #lost(source) {
     if (source !== this.#source) return;
@@ -150,15 +162,18 @@ export class Feed {
       return;
     }
     this.said("refused: it is down, or too many pages are open; asking again", true);
-    this.#askLater();
+    this.#retry = window.setTimeout(() => this.#connect(null), RETRY_MILLIS); // it may be none any more
   }
 
-  /** @param {{fields: string[], uses: string[], changes: {weight: boolean, pinned: boolean}}} begin */
+  /** @param {{fields: string[], uses: string[], changes: Changes}} begin */
   #begin(begin) {
     this.#fields = begin.fields;
     this.uses = begin.uses;
-    // at a node and a gateway a change is for all workers, and the page is one worker's
-    this.changes = this.worker === null ? begin.changes : { weight: false, pinned: false };
+    this.changes = begin.changes;
+    this.#forget();
+  }
+
+  #forget() {
     this.models.clear();
     this.had.clear();
     this.seconds = [];
@@ -195,7 +210,8 @@ export class Feed {
     if (this.seconds.length > KEPT_SECONDS) this.seconds.shift();
     this.#share();
     const left = moment.left > 0 ? `; ${moment.left} models are not up to date yet` : "";
-    this.said((moment.unknownBecause ?? "live") + left, moment.unknownBecause !== null);
+    const wrong = moment.unknownBecause ?? unready(moment);
+    this.said((wrong ?? "live") + left, wrong !== null);
     this.changed();
   }
 
@@ -229,6 +245,12 @@ export class Feed {
     }
     for (const [name, micros] of this.had) this.had.set(name, micros / all);
   }
+}
+
+/** Why it gets no new work; null when it does, and when it is older and does not say. @param {Moment} moment */
+function unready({ ready, draining }) {
+  if (draining) return "drained: it says that it is not ready, and serves what still comes";
+  return ready === false ? "not ready" : null;
 }
 
 /**

@@ -1,5 +1,6 @@
 // @ts-check
 /** What only /actuator/models tells of the chosen model: its programs, latency, errors and evictions. */
+import { whose } from "./address.js";
 import { count, percent, time } from "./format.js";
 import { Latency } from "./latency.js";
 
@@ -78,11 +79,9 @@ export class ModelFacts {
 
   /** Asks, and again a while after the answer, until another model is chosen. @param {string} name */
   async #ask(name) {
-    const worker = this.worker();
-    const whose = worker === null ? "" : `?worker=${encodeURIComponent(worker)}`;
     try {
       if (!document.hidden) {
-        const answer = await fetch(`../actuator/models/${encodeURIComponent(name)}${whose}`);
+        const answer = await fetch(`../actuator/models/${encodeURIComponent(name)}${whose(this.worker())}`);
         const told = await answer.json();
         if (name !== this.#name) return;
         if (!answer.ok) throw new Error(told.error ?? `answered ${answer.status}`);

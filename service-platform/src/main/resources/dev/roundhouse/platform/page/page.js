@@ -1,11 +1,15 @@
 // @ts-check
 /** Joins the parts of the page. Everything that a worker says is shown as text, never as HTML. */
-import { Actions } from "./actions.js";
+import { Confirmed, ModelActions, WorkerActions } from "./actions.js";
+import * as address from "./address.js";
 import { DeviceBar } from "./device.js";
-import { Feed } from "./feed.js";
+import { Feed, NOTHING_CHANGES } from "./feed.js";
 import { bytes } from "./format.js";
+import { GatewayView } from "./gateway.js";
 import { ModelFacts } from "./model.js";
-import { Table } from "./table.js";
+import { Models } from "./models.js";
+import { NodeView } from "./node.js";
+import { Repository } from "./repository.js";
 import { Timeline } from "./timeline.js";
 import { save } from "./trace.js";
 
@@ -16,52 +20,105 @@ function part(id) {
   return found;
 }
 
+/** Of a table: itself, its filter, and how many rows are shown. @param {string} table */
+function tableParts(table) {
+  const filter = /** @type {HTMLInputElement} */ (part(`${table}-filter`));
+  return { table: part(table), filter, shown: part(`${table}-shown`) };
+}
+
 const bar = new DeviceBar(part("bar"), part("uses"));
 const timeline = new Timeline(/** @type {HTMLCanvasElement} */ (part("timeline")), part("under"));
 const programs = new ModelFacts(part("programs"), () => feed.worker);
-const actions = new Actions({
-  place: part("actions"),
-  dialog: /** @type {HTMLDialogElement} */ (part("confirm")),
-  question: part("question"),
-  entry: part("entry"),
-  amount: /** @type {HTMLInputElement} */ (part("amount")),
-  yes: part("yes"),
-  no: part("no"),
-  done: part("done"),
-});
-const table = new Table(chosen, {
-  table: part("table"),
-  head: part("head"),
-  body: part("body"),
-  height: part("height"),
-  shown: part("shown"),
-  details: part("details"),
-});
+const repository = new Repository(() => feed.worker);
+const confirmed = new Confirmed(
+  {
+    dialog: /** @type {HTMLDialogElement} */ (part("confirm")),
+    question: part("question"),
+    entry: part("entry"),
+    amount: /** @type {HTMLInputElement} */ (part("amount")),
+    yes: part("yes"),
+    no: part("no"),
+  },
+  () => feed.worker,
+);
+const modelActions = new ModelActions(part("actions"), part("done"), confirmed, repository);
+const workerActions = new WorkerActions(part("worker-actions"), part("worker-done"), confirmed);
+const models = new Models({ ...tableParts("models"), details: part("details") }, () => feed, chosen);
+const gateway = new GatewayView(
+  { facts: part("gateway-facts"), details: part("worker-details"), workers: tableParts("workers"), placed: tableParts("placed") },
+  open,
+  offer,
+  say,
+);
+const node = new NodeView({ facts: part("node-facts"), details: part("process-details"), ...tableParts("processes") }, open, say);
 const pause = part("pause");
-const workers = /** @type {HTMLSelectElement} */ (part("worker"));
-const filter = /** @type {HTMLInputElement} */ (part("filter"));
-let paused = false;
+const choice = /** @type {HTMLSelectElement} */ (part("worker"));
+const sections = [...document.querySelectorAll("main > section")].map((each) => /** @type {HTMLElement} */ (each));
 
-const feed = new Feed(() => {
-  if (!paused) show();
-}, say, choose);
+/** What is shown: a worker, or what a gateway or a node knows of all of them. @type {"worker" | "gateway" | "node"} */
+let view = "worker";
+/** What answers for several workers, where the page is of one. @type {import("./feed.js").Process | null} */
+let fleet = null;
+/** @type {string[]} */
+let names = [];
+/** To be chosen when the worker has told of it; empty for none. */
+let wanted = "";
+let paused = false;
+/** Whose repository is read; null for nobody's. @type {string | null} */
+let repositoryOf = null;
+
+const feed = new Feed(
+  () => {
+    if (!paused) show();
+  },
+  say,
+  choose,
+);
 
 /** @param {import("./feed.js").Model | null} model */
 function chosen(model) {
   programs.show(model === null ? null : model.name);
-  actions.show(model, feed.changes);
+  modelActions.show(model, allowed());
+}
+
+/** What may be changed: by the worker, and by the port that this page is of. */
+function allowed() {
+  if (fleet === null) return feed.changes;
+  const here = fleet.changes;
+  const there = feed.changes;
+  return {
+    weight: here.weight && there.weight,
+    pinned: here.pinned && there.pinned,
+    loaded: here.loaded && there.loaded,
+    draining: here.draining && there.draining,
+  };
 }
 
 function show() {
   bar.show(feed);
   timeline.show(feed);
-  table.show(feed);
+  followRepository();
+  models.table.show([...feed.models.values(), ...repository.others(feed.models)]);
+  if (wanted !== "" && models.table.choose(wanted)) wanted = "";
+  workerActions.show(feed.last?.draining ?? null, allowed());
   facts();
+}
+
+/** Only somebody who may load models needs to know what else there is. */
+function followRepository() {
+  const of = allowed().loaded ? (feed.worker ?? "") : null;
+  if (of === repositoryOf) return;
+  repositoryOf = of;
+  if (of === null) repository.close();
+  else repository.open();
 }
 
 function facts() {
   const last = feed.last;
-  if (!last) return;
+  if (!last) {
+    part("facts").textContent = location.host;
+    return;
+  }
   const budget = last.budgetBytes === null || last.budgetBytes === undefined ? "" : ` of ${bytes(last.budgetBytes)}`;
   const known = last.discipline ? `, ${last.discipline}` : "";
   const running = last.running ? `; runs '${last.running}'` : "";
@@ -82,7 +139,9 @@ function setPaused() {
   pause.textContent = paused ? "Go on" : "Pause";
   pause.setAttribute("aria-pressed", String(paused));
   timeline.stop(paused);
-  if (!paused) show();
+  gateway.pause(paused);
+  node.pause(paused);
+  if (!paused && view === "worker") show();
 }
 
 pause.addEventListener("click", setPaused);
@@ -90,45 +149,84 @@ part("zoom-in").addEventListener("click", () => timeline.zoom(0.5));
 part("zoom-out").addEventListener("click", () => timeline.zoom(2));
 part("zoom-all").addEventListener("click", () => timeline.all());
 part("save").addEventListener("click", () => save(feed.seconds));
-filter.addEventListener("input", () => table.filter(filter.value));
 document.addEventListener("keydown", (event) => {
   if (event.target instanceof HTMLSelectElement) return;
   if (event.target instanceof HTMLInputElement) {
-    if (event.key === "Escape") part("table").focus();
+    const grid = event.target.closest("section")?.querySelector("[role=grid]");
+    if (event.key === "Escape" && grid instanceof HTMLElement) {
+      event.preventDefault(); // or the words would go, and what they left out would not come back
+      grid.focus();
+    }
     return;
   }
   if (event.key === "/") {
-    filter.focus();
+    const own = document.activeElement?.closest("section")?.querySelector("input");
+    const filter = own ?? document.querySelector("main > section:not([hidden]) input");
+    if (filter instanceof HTMLElement) filter.focus();
     event.preventDefault();
   } else if (event.key === "p") {
     setPaused();
   }
 });
 
-/** A node and a gateway have several workers. @param {string[]} names */
-function choose(names) {
-  const before = decodeURIComponent(location.hash.slice(1));
-  workers.replaceChildren(...names.map((name) => new Option(name, name)));
-  workers.value = names.includes(before) ? before : names[0];
+/** A node and a gateway have several workers. @param {import("./feed.js").Process} process @param {string[]} workers */
+function choose(process, workers) {
+  fleet = process;
+  offer(workers);
+  node.name(workers);
   part("choice").hidden = false;
-  feed.worker = workers.value;
-  feed.open();
+  follow();
 }
 
-workers.addEventListener("change", () => {
-  history.replaceState(null, "", `#${encodeURIComponent(workers.value)}`);
-  feed.worker = workers.value;
-  feed.open();
+/** Has the list name these workers. @param {string[]} workers */
+function offer(workers) {
+  if (workers.join("\n") === names.join("\n") && choice.options.length > 0) return;
+  names = workers;
+  choice.replaceChildren(new Option("all workers", ""), ...workers.map((name) => new Option(name, name)));
+  choice.value = feed.worker ?? "";
+}
+
+/** Goes to a worker's page, where the address keeps it. @param {string} worker @param {string} model */
+function open(worker, model) {
+  location.hash = address.write(worker, model);
+}
+
+choice.addEventListener("change", () => open(choice.value, ""));
+window.addEventListener("hashchange", () => {
+  if (fleet !== null) follow();
 });
 
-/** A page that nobody sees reads nothing. */
+/** Reads what is to be shown; a page that nobody sees reads nothing. */
 function follow() {
+  closeAll();
   if (document.hidden) {
-    feed.close();
     say("hidden", false);
-  } else {
-    feed.open();
+    return;
   }
+  const place = address.read(location.hash);
+  const known = fleet !== null && names.includes(place.worker);
+  view = fleet === null || known ? "worker" : fleet.process;
+  feed.of(known ? place.worker : null);
+  wanted = place.model;
+  choice.value = feed.worker ?? "";
+  for (const section of sections) section.hidden = section.dataset.of !== view;
+  part("worker-done").textContent = "";
+  if (view === "worker") {
+    feed.open();
+  } else {
+    workerActions.show(null, NOTHING_CHANGES);
+    part("facts").textContent = `${location.host}, ${view}`;
+    if (view === "gateway") gateway.open();
+    else node.open();
+  }
+}
+
+function closeAll() {
+  feed.close();
+  repository.close();
+  repositoryOf = null;
+  gateway.close();
+  node.close();
 }
 
 document.addEventListener("visibilitychange", follow);

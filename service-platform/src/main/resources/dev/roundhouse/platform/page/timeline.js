@@ -108,7 +108,11 @@ export class Timeline {
   draw() {
     const feed = this.#feed;
     const context = this.canvas.getContext("2d");
-    if (!feed || !feed.last || !context) return;
+    if (!feed || !context) return;
+    if (!feed.last) {
+      context.clearRect(0, 0, this.canvas.width, this.canvas.height);
+      return;
+    }
     const width = this.canvas.clientWidth;
     const height = this.canvas.clientHeight;
     const ratio = window.devicePixelRatio || 1;

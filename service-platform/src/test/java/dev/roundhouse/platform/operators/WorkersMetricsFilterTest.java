@@ -155,7 +155,8 @@ class WorkersMetricsFilterTest {
       throws Exception {
     MockHttpServletResponse response = new MockHttpServletResponse();
     try (OperatorsClient client = new OperatorsClient()) {
-      new WorkersMetricsFilter(new AnsweredFor(client, () -> List.of(ports), settings))
+      new WorkersMetricsFilter(
+              new AnsweredFor(AnsweredFor.NODE, client, () -> List.of(ports), settings))
           .doFilter(
               request,
               response,

@@ -9,9 +9,9 @@ import org.springframework.boot.health.contributor.AbstractHealthIndicator;
 import org.springframework.boot.health.contributor.Health;
 
 /**
- * Health {@code models}: out of service while a model is loading or the worker stops. A model that
- * failed is named with its reason and leaves the worker up, because the others serve; so is one
- * that serves although its newer files could not be loaded.
+ * Health {@code models}: out of service while a model is loading, or the worker stops or is
+ * drained. A model that failed is named with its reason and leaves the worker up, because the
+ * others serve; so is one that serves although its newer files could not be loaded.
  */
 public final class ModelsHealth extends AbstractHealthIndicator {
   private final Engine engine;
@@ -45,6 +45,7 @@ public final class ModelsHealth extends AbstractHealthIndicator {
         .withDetail("loading", loading)
         .withDetail("failed", failed)
         .withDetail("stale", engine.reports().stale())
-        .withDetail("stopping", readiness.isStopping());
+        .withDetail("stopping", readiness.isStopping())
+        .withDetail("draining", readiness.drainingSince() != null);
   }
 }

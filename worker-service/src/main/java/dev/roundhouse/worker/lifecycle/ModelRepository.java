@@ -21,6 +21,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.SortedSet;
+import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
@@ -168,6 +170,26 @@ public final class ModelRepository {
                         .toArray(CompletableFuture<?>[]::new)));
   }
 
+  /** Who calls a model, by its name, of those that are loaded. */
+  public Map<String, SortedSet<String>> callers() {
+    Map<String, SortedSet<String>> callers = new HashMap<>();
+    for (ModelStatus caller : engine.reports().models()) {
+      if (caller.state() != ModelState.UNLOADED) {
+        calls(caller)
+            .forEach(
+                called ->
+                    callers.computeIfAbsent(called, name -> new TreeSet<>()).add(caller.name()));
+      }
+    }
+    return callers;
+  }
+
+  /** Whether there is such a model, loaded or not. */
+  public boolean has(String name) {
+    return engine.model(name).isPresent()
+        || RepositoryScan.names(settings().directories()).contains(name);
+  }
+
   private boolean isCalled(String name) {
     return engine.reports().models().stream().anyMatch(each -> calls(each).anyMatch(name::equals));
   }
@@ -202,7 +224,8 @@ public final class ModelRepository {
         .collect(Collectors.toSet());
   }
 
-  private List<Entry> all() {
+  /** As {@link #index}, and none left out. */
+  public List<Entry> all() {
     List<Entry> entries = new ArrayList<>();
     Map<String, List<ModelStatus>> known = new HashMap<>();
     for (ModelStatus status : engine.reports().index()) {

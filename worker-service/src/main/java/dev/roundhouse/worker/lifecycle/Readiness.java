@@ -2,12 +2,15 @@ package dev.roundhouse.worker.lifecycle;
 
 import dev.roundhouse.engine.Engine;
 import dev.roundhouse.platform.lifecycle.ReadinessChanged;
+import java.time.Instant;
+import org.jspecify.annotations.Nullable;
 import org.springframework.context.ApplicationEventPublisher;
 
 /**
  * The worker's readiness: from when all models of the start have finished loading until it is told
  * to stop, whatever is loaded later. A failed model does not hold the others back. If strict: while
- * every model is loaded. The cost does not depend on the number of models. Thread-safe.
+ * every model is loaded. An operator may drain the worker, which is not ready then and serves on
+ * what still comes. The cost does not depend on the number of models. Thread-safe.
  */
 public final class Readiness {
   private final Engine engine;
@@ -17,6 +20,7 @@ public final class Readiness {
   private volatile boolean startOver;
   private volatile boolean modelsKnown;
   private volatile boolean stopping;
+  private volatile @Nullable Instant drainingSince;
 
   /**
    * @param strict a model that fails, or is loading for the first time, holds readiness back
@@ -28,7 +32,7 @@ public final class Readiness {
   }
 
   public boolean isReady() {
-    if (!modelsKnown || stopping || !engine.isServing()) {
+    if (!modelsKnown || stopping || drainingSince != null || !engine.isServing()) {
       return false;
     }
     boolean settled = engine.isReady();
@@ -48,6 +52,21 @@ public final class Readiness {
 
   public boolean isStopping() {
     return stopping;
+  }
+
+  /** Since when an operator has it turn new work away; null while none does. */
+  public @Nullable Instant drainingSince() {
+    return drainingSince;
+  }
+
+  /** Turns new work away, by not being ready, or takes it again; the first time counts. */
+  public synchronized void drain(boolean draining) {
+    if (!draining) {
+      drainingSince = null;
+    } else if (drainingSince == null) {
+      drainingSince = Instant.now();
+    }
+    refresh();
   }
 
   /** Every model of the repository has been handed to the engine. */

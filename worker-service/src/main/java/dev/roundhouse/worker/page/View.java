@@ -5,6 +5,7 @@ import dev.roundhouse.engine.dispatch.DispatchState;
 import dev.roundhouse.engine.dispatch.DispatchState.CacheState;
 import dev.roundhouse.engine.dispatch.DispatchState.Latest;
 import dev.roundhouse.engine.dispatch.DispatchState.Span;
+import dev.roundhouse.platform.page.Changes;
 import dev.roundhouse.platform.page.PageFeed;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -28,6 +29,7 @@ final class View implements PageFeed.Reader {
   private static final long NEVER = Long.MIN_VALUE;
 
   private final Supplier<Moment> moments;
+  private final Supplier<Serving> serving;
   private final Changes changes;
 
   private final Map<String, ModelRow> told = new HashMap<>();
@@ -41,8 +43,9 @@ final class View implements PageFeed.Reader {
   /** Whether every model has been told of; the first time, that is not spread over seconds. */
   private boolean complete;
 
-  View(Supplier<Moment> moments, Changes changes) {
+  View(Supplier<Moment> moments, Supplier<Serving> serving, Changes changes) {
     this.moments = moments;
+    this.serving = serving;
     this.changes = changes;
   }
 
@@ -56,10 +59,7 @@ final class View implements PageFeed.Reader {
     json.writeArrayPropertyStart("uses");
     Arrays.stream(DeviceUse.values()).map(View::name).forEach(json::writeString);
     json.writeEndArray();
-    json.writeObjectPropertyStart("changes");
-    json.writeBooleanProperty("weight", changes.weight());
-    json.writeBooleanProperty("pinned", changes.pinned());
-    json.writeEndObject();
+    changes.write(json);
     json.writeEndObject();
   }
 
@@ -72,6 +72,9 @@ final class View implements PageFeed.Reader {
   private void write(Moment moment, JsonGenerator json) {
     json.writeStartObject();
     json.writeNumberProperty("at", moment.atMillis());
+    Serving now = serving.get();
+    json.writeBooleanProperty("ready", now.ready());
+    json.writeBooleanProperty("draining", now.draining());
     writeText(json, "unknownBecause", moment.unknownBecause());
     json.writeObjectPropertyStart("device");
     moment.device().forEach((use, nanos) -> json.writeNumberProperty(name(use), nanos / 1000));

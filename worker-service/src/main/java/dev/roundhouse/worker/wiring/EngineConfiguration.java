@@ -25,16 +25,19 @@ import dev.roundhouse.platform.lifecycle.FailStopExit;
 import dev.roundhouse.platform.lifecycle.LameDuck;
 import dev.roundhouse.platform.logging.Announcer;
 import dev.roundhouse.platform.metrics.Series;
+import dev.roundhouse.platform.page.Changes;
 import dev.roundhouse.platform.page.PageEnd;
 import dev.roundhouse.platform.page.PageFeed;
 import dev.roundhouse.platform.rest.HttpFront;
 import dev.roundhouse.platform.rest.HttpServerSettings;
 import dev.roundhouse.worker.actuator.CompileMeters;
 import dev.roundhouse.worker.actuator.DeviceMeters;
+import dev.roundhouse.worker.actuator.DrainEndpoint;
 import dev.roundhouse.worker.actuator.EngineMeters;
 import dev.roundhouse.worker.actuator.EngineSeries;
 import dev.roundhouse.worker.actuator.ModelsEndpoint;
 import dev.roundhouse.worker.actuator.ModelsHealth;
+import dev.roundhouse.worker.actuator.RepositoryEndpoint;
 import dev.roundhouse.worker.actuator.ResidencyEndpoint;
 import dev.roundhouse.worker.actuator.SchedulerEndpoint;
 import dev.roundhouse.worker.actuator.WorkerInfo;
@@ -51,9 +54,9 @@ import dev.roundhouse.worker.lifecycle.LeftOut;
 import dev.roundhouse.worker.lifecycle.ModelJournal;
 import dev.roundhouse.worker.lifecycle.ProcessEnd;
 import dev.roundhouse.worker.lifecycle.Readiness;
-import dev.roundhouse.worker.page.Changes;
 import dev.roundhouse.worker.page.WorkerPage;
 import dev.roundhouse.worker.trace.LatestTraces;
+import dev.roundhouse.worker.transport.ModelControl;
 import dev.roundhouse.worker.transport.Transport;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.util.HashMap;
@@ -204,12 +207,22 @@ class EngineConfiguration {
   }
 
   @Bean
-  PageFeed pageFeed(Engine engine, Environment environment) {
-    Changes changes =
-        new Changes(
-            WriteAccess.isGranted(environment, WriteAccess.MODELS),
-            WriteAccess.isGranted(environment, WriteAccess.RESIDENCY));
-    return new WorkerPage(engine, NanoClock.SYSTEM, changes);
+  RepositoryEndpoint repositoryEndpoint(
+      EngineLifecycle lifecycle, ModelControl control, Environment environment) {
+    return new RepositoryEndpoint(
+        lifecycle.repository(),
+        control,
+        WriteAccess.isGranted(environment, WriteAccess.REPOSITORY));
+  }
+
+  @Bean
+  DrainEndpoint drainEndpoint(Readiness readiness, Environment environment) {
+    return new DrainEndpoint(readiness, WriteAccess.isGranted(environment, WriteAccess.DRAIN));
+  }
+
+  @Bean
+  PageFeed pageFeed(Engine engine, Readiness readiness, Environment environment) {
+    return new WorkerPage(engine, NanoClock.SYSTEM, readiness, Changes.of(environment));
   }
 
   @Bean

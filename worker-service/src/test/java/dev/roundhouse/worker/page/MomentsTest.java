@@ -8,6 +8,7 @@ import dev.roundhouse.engine.model.ModelStatus;
 import dev.roundhouse.engine.testing.LiveEngine;
 import dev.roundhouse.engine.testing.TestImage;
 import dev.roundhouse.engine.time.ManualClock;
+import dev.roundhouse.platform.page.Changes;
 import dev.roundhouse.platform.rest.Json;
 import java.io.ByteArrayOutputStream;
 import java.util.ArrayList;
@@ -62,7 +63,8 @@ class MomentsTest {
 
   @Test
   void shouldTellOfEveryModelAndThenOfNone() {
-    View view = new View(moments::now, new Changes(false, false));
+    Changes none = new Changes(false, false, false, false);
+    View view = new View(moments::now, () -> new Serving(true, false), none);
     assertThat(events(view)).isGreaterThan(50L * MODELS);
     long shortest = Long.MAX_VALUE;
     long size = 0;

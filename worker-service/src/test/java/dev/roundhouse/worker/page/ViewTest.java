@@ -8,6 +8,7 @@ import dev.roundhouse.engine.dispatch.DispatchState.CacheState;
 import dev.roundhouse.engine.dispatch.DispatchState.Latest;
 import dev.roundhouse.engine.dispatch.DispatchState.Span;
 import dev.roundhouse.engine.observe.Waiting;
+import dev.roundhouse.platform.page.Changes;
 import dev.roundhouse.platform.rest.Json;
 import dev.roundhouse.worker.page.ModelRow.Counts;
 import java.io.ByteArrayOutputStream;
@@ -31,7 +32,9 @@ class ViewTest {
   private final Map<String, ModelRow> models = new LinkedHashMap<>();
   private @Nullable DispatchState dispatch;
   private boolean all;
-  private final View view = new View(this::moment, new Changes(false, false));
+  private final View view =
+      new View(
+          this::moment, () -> new Serving(true, false), new Changes(false, false, false, false));
 
   @Test
   void shouldTellOfManyModelsInParts() {

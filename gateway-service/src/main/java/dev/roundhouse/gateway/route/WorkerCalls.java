@@ -1,13 +1,25 @@
 package dev.roundhouse.gateway.route;
 
+import io.grpc.Status;
 import java.util.concurrent.atomic.LongAdder;
 
-/** Calls for which a second worker was asked, as one worker has them. Thread-safe. */
-public final class Detours {
+/** What became of the calls that one worker was given; a stream is one. Thread-safe. */
+public final class WorkerCalls {
+  private final LongAdder answered = new LongAdder();
+  private final LongAdder failed = new LongAdder();
   private final LongAdder followed = new LongAdder();
   private final LongAdder hedged = new LongAdder();
   private final LongAdder taken = new LongAdder();
   private final LongAdder won = new LongAdder();
+
+  /** A call has ended here; one that its client took back is no failure. */
+  void end(Status status) {
+    switch (status.getCode()) {
+      case OK -> answered.increment();
+      case CANCELLED -> {}
+      default -> failed.increment();
+    }
+  }
 
   /** It could not answer a call, and another worker is asked. */
   void follow() {
@@ -27,6 +39,16 @@ public final class Detours {
   /** Its answer to such a call was used. */
   void win() {
     won.increment();
+  }
+
+  /** Calls that ended well. */
+  public long answered() {
+    return answered.sum();
+  }
+
+  /** Calls that ended with an error, whoever was to blame; also those that another answered. */
+  public long failed() {
+    return failed.sum();
   }
 
   /** Calls that it could not answer and that went on to another worker. */

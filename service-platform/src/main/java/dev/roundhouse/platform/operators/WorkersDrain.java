@@ -1,0 +1,52 @@
+package dev.roundhouse.platform.operators;
+
+import dev.roundhouse.platform.actuator.WriteAccess;
+import java.io.IOException;
+import java.time.Duration;
+import org.jspecify.annotations.Nullable;
+import org.springframework.boot.actuate.endpoint.annotation.Endpoint;
+import org.springframework.boot.actuate.endpoint.annotation.ReadOperation;
+import org.springframework.boot.actuate.endpoint.annotation.WriteOperation;
+import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
+import org.springframework.core.io.Resource;
+import tools.jackson.databind.node.JsonNodeFactory;
+
+/**
+ * {@code /actuator/drain}: which workers turn new work away, which can be changed here for one
+ * worker at a time where {@link WriteAccess#DRAIN} says so.
+ */
+@Endpoint(id = "drain")
+public final class WorkersDrain {
+  private static final String PATH = "/actuator/drain";
+  private static final int BAD_REQUEST = 400;
+
+  private final WorkersDocuments documents;
+  private final WorkersChange change;
+
+  /**
+   * @param writable false when changes are refused, which is the default
+   */
+  public WorkersDrain(AnsweredFor others, boolean writable) {
+    documents = new WorkersDocuments(others, PATH);
+    change = new WorkersChange(others, PATH, WriteAccess.DRAIN, writable, Duration.ZERO);
+  }
+
+  @ReadOperation
+  public WebEndpointResponse<Resource> read(@Nullable String worker) throws IOException {
+    return documents.read(worker);
+  }
+
+  /** Drains one worker, or has it serve again: with all of them drained nothing would be served. */
+  @WriteOperation
+  public WebEndpointResponse<Resource> change(@Nullable Boolean draining, @Nullable String worker)
+      throws IOException {
+    if (worker == null) {
+      return WorkersQuestion.refusal(
+          BAD_REQUEST, "no worker is named, and one is drained at a time; add ?worker=NAME");
+    }
+    return change.ofWorker(
+        worker,
+        "drain of worker '%s'".formatted(worker),
+        JsonNodeFactory.instance.objectNode().put("draining", draining));
+  }
+}

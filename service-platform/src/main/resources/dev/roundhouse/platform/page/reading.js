@@ -1,0 +1,53 @@
+// @ts-check
+/** Reads a document of the operators' port again and again, until it is closed. */
+
+const LEAST_MILLIS = 1000;
+
+/** What is large is read less often: reading takes a tenth of the time at most. */
+const PARTS_OF_PAUSE = 9;
+
+/** @template T */
+export class ReadAgain {
+  /** @type {number | undefined} */
+  #timer;
+  /** Which opening an answer is for. */
+  #turn = 0;
+
+  /**
+   * @param {() => string} path
+   * @param {(document: T, atMillis: number) => void} took told of each, with the time of the process that answered
+   * @param {(why: string) => void} failed
+   */
+  constructor(path, took, failed) {
+    this.path = path;
+    this.took = took;
+    this.failed = failed;
+  }
+
+  open() {
+    this.close();
+    void this.#read(this.#turn);
+  }
+
+  close() {
+    clearTimeout(this.#timer);
+    this.#turn++;
+  }
+
+  /** @param {number} turn */
+  async #read(turn) {
+    const began = performance.now();
+    try {
+      const answer = await fetch(this.path());
+      const told = await answer.json();
+      if (turn !== this.#turn) return;
+      if (!answer.ok) throw new Error(told.error ?? `answered ${answer.status}`);
+      this.took(told, Date.parse(answer.headers.get("Date") ?? "") || Date.now());
+    } catch (error) {
+      if (turn !== this.#turn) return;
+      this.failed(error instanceof Error ? error.message : String(error));
+    }
+    const pause = Math.max(LEAST_MILLIS, PARTS_OF_PAUSE * (performance.now() - began));
+    this.#timer = window.setTimeout(() => void this.#read(turn), pause);
+  }
+}
