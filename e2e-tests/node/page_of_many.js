@@ -95,15 +95,14 @@ function workers(second) {
   });
 }
 
-/** As the protocol's JSON has it, in which large numbers are text. */
 function placement() {
   const models = Array.from({ length: MODELS }, (_, n) => ({
-    name: name(n), configuredReplicas: n % 50 ? '0' : '4', effectiveReplicas: n % 50 ? '1' : '4',
-    replicas: Array.from({ length: n % 50 ? 1 : 3 }, (_, i) => ({ worker: workerName((n + i) % WORKERS), weight: 1, outstanding: '0', routedTotal: '0' })),
-    utilization: n < BUSY ? (BUSY - n) / 100 : 0, arrivalRate: n < BUSY ? 10 * (BUSY - n) : 0, costSeconds: 0.0011, maxBatch: '4',
-    fillMode: 'run', fillQuantum: '1', weightNbytes: '4000000', placed: true, drifted: true,
+    name: name(n), configuredReplicas: n % 50 ? 0 : 4, effectiveReplicas: n % 50 ? 1 : 4,
+    replicas: Array.from({ length: n % 50 ? 1 : 3 }, (_, i) => ({ worker: workerName((n + i) % WORKERS), weight: 1, outstanding: 0, routedTotal: 0 })),
+    utilization: n < BUSY ? (BUSY - n) / 100 : 0, arrivalRate: n < BUSY ? 10 * (BUSY - n) : 0, costSeconds: 0.0011, maxBatch: 4,
+    fillMode: 'run', fillQuantum: 1, weightNbytes: 4e6, placed: true, drifted: true,
   }));
-  const repack = { lastTrigger: 'startup', lastRepackUnixSeconds: Date.now() / 1000, lastModelsMoved: '0', repackCount: '1' };
+  const repack = { lastTrigger: 'startup', lastRepackUnixSeconds: Date.now() / 1000, lastModelsMoved: 0, repackCount: 1 };
   return { mode: 'lpt_packing', repack, models, warnings: ["worker 'w0004' is given 3000 bytes of weights and has room for 2500: models take turns there"] };
 }
 

@@ -97,7 +97,7 @@ class PlacementTest {
         .contains("\"mode\":\"lpt_packing\"", "\"configuredReplicas\":", "\"routedTotal\":")
         .doesNotContainPattern("\"[a-z]+_[a-z_]+\":");
     assertThat(gateway.management("/actuator/placement?replicas=0"))
-        .contains("\"name\":\"d\"", "\"effectiveReplicas\":\"2\"", "\"replicas\":[]")
+        .contains("\"name\":\"d\"", "\"effectiveReplicas\":2", "\"replicas\":[]")
         .doesNotContain("\"routedTotal\":");
     assertThat(gateway.management("/actuator/placement?replicas=-1"))
         .isEqualTo("{\"error\":\"replicas is -1; it is 0 or more, or is left out\"}");

@@ -31,18 +31,16 @@ import { Table } from "./table.js";
 
 /** @typedef {{answered: number, failed: number, followed: number, ejections: number, sentOn: number, won: number}} Counts */
 
-/** Large whole numbers are written as text. @typedef {string | number} Whole */
-
 /**
  * @typedef {object} Placed
  * @property {string} name
- * @property {Whole} configuredReplicas
- * @property {Whole} effectiveReplicas
+ * @property {number} configuredReplicas
+ * @property {number} effectiveReplicas
  * @property {{worker: string}[]} replicas
  * @property {number} utilization
  * @property {number} arrivalRate
  * @property {number} costSeconds
- * @property {Whole} weightNbytes
+ * @property {number} weightNbytes
  * @property {boolean} placed
  * @property {boolean} drifted
  */
@@ -50,7 +48,7 @@ import { Table } from "./table.js";
 /**
  * @typedef {object} Placement
  * @property {string} mode
- * @property {{lastTrigger: string, lastRepackUnixSeconds: number, lastModelsMoved: Whole, repackCount: Whole}=} repack
+ * @property {{lastTrigger: string, lastRepackUnixSeconds: number, lastModelsMoved: number, repackCount: number}=} repack
  * @property {Placed[]} models
  * @property {string[]} warnings
  */
@@ -248,23 +246,22 @@ function why({ ready, reason, ejected, lastEjection }) {
 
 /** @param {Placement} placement */
 function placing({ mode, repack }) {
-  if (!repack || Number(repack.repackCount) === 0) return `Requests are given by ${mode}.`;
+  if (!repack || repack.repackCount === 0) return `Requests are given by ${mode}.`;
   const at = new Date(repack.lastRepackUnixSeconds * 1000).toLocaleTimeString();
-  return `Requests are given by ${mode}; models were placed last at ${at} (${repack.lastTrigger}), ${count(Number(repack.lastModelsMoved))} of them elsewhere than before.`;
+  return `Requests are given by ${mode}; models were placed last at ${at} (${repack.lastTrigger}), ${count(repack.lastModelsMoved)} of them elsewhere than before.`;
 }
 
 /** @param {Placed} model */
 function where({ replicas, effectiveReplicas }) {
-  const more = Number(effectiveReplicas) - replicas.length;
+  const more = effectiveReplicas - replicas.length;
   return replicas.map((each) => each.worker).join(", ") + (more > 0 ? ` and ${count(more)} more` : "");
 }
 
 /** @param {Placed} model */
 function note({ placed, drifted, configuredReplicas }) {
-  const wanted = Number(configuredReplicas);
   return [
     placed ? "placed by lpt_packing" : "",
-    wanted === 0 ? "" : wanted < 0 ? "wanted on all workers" : `wanted on ${count(wanted)}`,
+    configuredReplicas === 0 ? "" : configuredReplicas < 0 ? "wanted on all workers" : `wanted on ${count(configuredReplicas)}`,
     drifted ? "not every ready worker has it" : "",
   ]
     .filter(Boolean)
@@ -273,15 +270,13 @@ function note({ placed, drifted, configuredReplicas }) {
 
 /** @returns {import("./table.js").Column<Placed>[]} */
 function placedColumns() {
-  /** @param {Placed} m */
-  const replicas = (m) => Number(m.effectiveReplicas);
   return [
     { kind: "name", title: "Model", help: "name", by: (m) => m.name, text: (m) => m.name, down: false },
-    { kind: "number queue", title: "Workers", help: "that get its requests", by: replicas, text: (m) => count(replicas(m)), down: true },
+    { kind: "number queue", title: "Workers", help: "that get its requests", by: (m) => m.effectiveReplicas, text: (m) => count(m.effectiveReplicas), down: true },
     { kind: "number due", title: "Device", help: "devices' time that it takes, as its workers tell", by: (m) => m.utilization, text: (m) => percent(m.utilization || null), down: true },
     { kind: "number had", title: "Requests/s", help: "as its workers tell", by: (m) => m.arrivalRate, text: (m) => (m.arrivalRate ? m.arrivalRate.toPrecision(3) : ""), down: true },
     { kind: "number next", title: "A request", help: "device time that one takes", by: (m) => m.costSeconds, text: (m) => (m.costSeconds ? time(m.costSeconds * 1e6) : ""), down: true },
-    { kind: "number stateof", title: "Weights", help: "bytes", by: (m) => Number(m.weightNbytes), text: (m) => bytes(Number(m.weightNbytes)), down: true },
+    { kind: "number stateof", title: "Weights", help: "bytes", by: (m) => m.weightNbytes, text: (m) => bytes(m.weightNbytes), down: true },
     { kind: "where", title: "Where", help: "workers that get its requests", by: where, text: where, down: false },
     { kind: "place", title: "Why there", help: "how it came there", by: note, text: note, down: false },
   ];
