@@ -129,7 +129,7 @@ class ViewTest {
   }
 
   private void add(String name, long runs, @Nullable Waiting why) {
-    Counts counts = new Counts(1, 2, 3, 4, runs, 6, 7, 8, 9, 10);
+    Counts counts = new Counts(runs, 1, 2, 3, 4, runs, 6, 7, 8, 9, 10);
     models.put(
         name,
         new ModelRow(name, "1", "ready", "", "device", false, 1.0, null, 0, why, null, 64, counts));
