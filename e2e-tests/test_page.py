@@ -17,7 +17,6 @@ from worker_process import ROOT, SAMPLE_MODELS, WorkerProcess
 
 NODE = Path(__file__).parent / "node"
 FILES = ROOT / "service-platform" / "src" / "main" / "resources" / "dev" / "roundhouse" / "platform" / "page"
-PICTURES = "ROUNDHOUSE_E2E_PICTURES"  # a folder in which the pictures of 10,000 models stay
 MANY = 10_000
 MOST_ELEMENTS = 150  # rows that are elements, on a screen of 900 pixels
 SECONDS = 240
@@ -65,13 +64,14 @@ def of_worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Seen]:
 
 @pytest.fixture(scope="module")
 def of_many(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Seen]:
-    folder = Path(os.environ.get(PICTURES) or tmp_path_factory.mktemp("page-of-many"))
+    folder = tmp_path_factory.mktemp("page-of-many")
     command = [client_tools.need("node"), str(NODE / "page_of_many.js"), str(FILES), str(MANY)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as feed:
         try:
             assert feed.stdout is not None
             seen = look(feed.stdout.readline().strip(), folder)
             seen["trace"] = json.loads((folder / "trace.json").read_text())
+            seen["recording"] = (folder / "recording.jfr").read_bytes()
             yield seen
         finally:
             feed.terminate()
@@ -98,6 +98,7 @@ def test_should_show_what_a_worker_does(of_worker: Seen) -> None:
     assert "Programs of " in of_worker["programs"]
     had = {row[0]: row[4] for row in of_worker["rows"]}
     assert had["scalar"] == "100 %"
+    assert not of_worker["recordable"]  # as nobody has granted it
 
 
 def test_should_have_few_elements_however_many_models_there_are(of_many: Seen) -> None:
@@ -136,3 +137,7 @@ def test_should_save_what_perfetto_reads(of_many: Seen) -> None:
     runs = [event for event in events if event["ph"] == "X" and event["tid"] == 1]
     assert len(runs) > MANY / 100
     assert all(event["dur"] > 0 and event["name"].startswith("model-") for event in runs)
+
+
+def test_should_save_a_recording_where_the_worker_allows_one(of_many: Seen) -> None:
+    assert of_many["recording"] == b"FLR"

@@ -82,11 +82,13 @@ const server = http.createServer((request, response) => {
     response.writeHead(200, { 'Content-Type': 'text/event-stream' });
     let told = 0;
     const send = (event, data) => response.write(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
-    send('begin', { fields: FIELDS, uses: USES, changes: { weight: true, pinned: false } });
+    send('begin', { fields: FIELDS, uses: USES, changes: { weight: true, pinned: false }, recording: true });
     const tell = () => send('moment', moment(told + 1, told++));
     tell();
     const timer = setInterval(tell, 1000);
     response.on('close', () => clearInterval(timer));
+  } else if (request.method === 'POST' && request.url === '/actuator/recording') {
+    response.writeHead(200, { 'Content-Type': 'application/octet-stream' }).end('FLR');
   } else if (request.method === 'POST' && request.url.startsWith('/actuator/models/')) {
     request.setEncoding('utf8');
     let body = '';

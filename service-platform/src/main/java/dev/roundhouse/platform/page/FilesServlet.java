@@ -28,6 +28,7 @@ final class FilesServlet extends HttpServlet {
           "latency.js",
           "device.js",
           "model.js",
+          "recording.js",
           "timeline.js",
           "table.js",
           "trace.js");

@@ -83,6 +83,8 @@ export class Feed {
   uses = [];
   /** What the worker lets be changed on this port. */
   changes = { weight: false, pinned: false };
+  /** Whether the worker lets itself be recorded. */
+  recording = false;
   /** Whose events are read, where the page is of several. @type {string | null} */
   worker = null;
 
@@ -153,9 +155,10 @@ export class Feed {
     this.#askLater();
   }
 
-  /** @param {{fields: string[], uses: string[], changes: {weight: boolean, pinned: boolean}}} begin */
+  /** @param {{fields: string[], uses: string[], changes: {weight: boolean, pinned: boolean}, recording: boolean}} begin */
   #begin(begin) {
     this.#fields = begin.fields;
+    this.recording = begin.recording;
     this.uses = begin.uses;
     // at a node and a gateway a change is for all workers, and the page is one worker's
     this.changes = this.worker === null ? begin.changes : { weight: false, pinned: false };

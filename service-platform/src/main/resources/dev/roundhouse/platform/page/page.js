@@ -5,6 +5,7 @@ import { DeviceBar } from "./device.js";
 import { Feed } from "./feed.js";
 import { bytes } from "./format.js";
 import { ModelFacts } from "./model.js";
+import { Recorder } from "./recording.js";
 import { Table } from "./table.js";
 import { Timeline } from "./timeline.js";
 import { save } from "./trace.js";
@@ -37,6 +38,11 @@ const table = new Table(chosen, {
   shown: part("shown"),
   details: part("details"),
 });
+const recorder = new Recorder(
+  /** @type {HTMLButtonElement} */ (part("record")),
+  part("recorded"),
+  () => feed.worker,
+);
 const pause = part("pause");
 const workers = /** @type {HTMLSelectElement} */ (part("worker"));
 const filter = /** @type {HTMLInputElement} */ (part("filter"));
@@ -56,6 +62,7 @@ function show() {
   bar.show(feed);
   timeline.show(feed);
   table.show(feed);
+  recorder.show(feed.recording);
   facts();
 }
 

@@ -29,6 +29,7 @@ final class View implements PageFeed.Reader {
 
   private final Supplier<Moment> moments;
   private final Changes changes;
+  private final boolean recording;
 
   private final Map<String, ModelRow> told = new HashMap<>();
 
@@ -41,9 +42,10 @@ final class View implements PageFeed.Reader {
   /** Whether every model has been told of; the first time, that is not spread over seconds. */
   private boolean complete;
 
-  View(Supplier<Moment> moments, Changes changes) {
+  View(Supplier<Moment> moments, Changes changes, boolean recording) {
     this.moments = moments;
     this.changes = changes;
+    this.recording = recording;
   }
 
   /** What later events do not repeat. */
@@ -60,6 +62,7 @@ final class View implements PageFeed.Reader {
     json.writeBooleanProperty("weight", changes.weight());
     json.writeBooleanProperty("pinned", changes.pinned());
     json.writeEndObject();
+    json.writeBooleanProperty("recording", recording);
     json.writeEndObject();
   }
 

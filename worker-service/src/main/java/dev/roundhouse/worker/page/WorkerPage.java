@@ -8,14 +8,19 @@ import dev.roundhouse.platform.page.PageFeed;
 public final class WorkerPage implements PageFeed {
   private final Moments moments;
   private final Changes changes;
+  private final boolean recording;
 
-  public WorkerPage(Engine engine, NanoClock clock, Changes changes) {
+  /**
+   * @param recording whether Flight Recorder's recordings can be had on the operators' port
+   */
+  public WorkerPage(Engine engine, NanoClock clock, Changes changes, boolean recording) {
     this.changes = changes;
+    this.recording = recording;
     moments = new Moments(engine, clock);
   }
 
   @Override
   public Reader open() {
-    return new View(moments::now, changes);
+    return new View(moments::now, changes, recording);
   }
 }

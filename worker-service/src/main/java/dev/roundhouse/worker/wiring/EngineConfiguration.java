@@ -27,6 +27,7 @@ import dev.roundhouse.platform.logging.Announcer;
 import dev.roundhouse.platform.metrics.Series;
 import dev.roundhouse.platform.page.PageEnd;
 import dev.roundhouse.platform.page.PageFeed;
+import dev.roundhouse.platform.recording.RecordingEndpoint;
 import dev.roundhouse.platform.rest.HttpFront;
 import dev.roundhouse.platform.rest.HttpServerSettings;
 import dev.roundhouse.worker.actuator.CompileMeters;
@@ -209,12 +210,21 @@ class EngineConfiguration {
         new Changes(
             WriteAccess.isGranted(environment, WriteAccess.MODELS),
             WriteAccess.isGranted(environment, WriteAccess.RESIDENCY));
-    return new WorkerPage(engine, NanoClock.SYSTEM, changes);
+    return new WorkerPage(
+        engine,
+        NanoClock.SYSTEM,
+        changes,
+        WriteAccess.isGranted(environment, WriteAccess.RECORDING));
   }
 
   @Bean
   PageEnd pageEnd() {
     return new PageEnd();
+  }
+
+  @Bean
+  RecordingEndpoint recordingEndpoint(PageEnd end, Environment environment) {
+    return new RecordingEndpoint(end, WriteAccess.isGranted(environment, WriteAccess.RECORDING));
   }
 
   @Bean

@@ -62,7 +62,7 @@ class MomentsTest {
 
   @Test
   void shouldTellOfEveryModelAndThenOfNone() {
-    View view = new View(moments::now, new Changes(false, false));
+    View view = new View(moments::now, new Changes(false, false), false);
     assertThat(events(view)).isGreaterThan(50L * MODELS);
     long shortest = Long.MAX_VALUE;
     long size = 0;

@@ -31,7 +31,7 @@ class ViewTest {
   private final Map<String, ModelRow> models = new LinkedHashMap<>();
   private @Nullable DispatchState dispatch;
   private boolean all;
-  private final View view = new View(this::moment, new Changes(false, false));
+  private final View view = new View(this::moment, new Changes(false, false), false);
 
   @Test
   void shouldTellOfManyModelsInParts() {
