@@ -21,7 +21,7 @@ PICTURES = "ROUNDHOUSE_E2E_PICTURES"  # the folder for them
 pytestmark = pytest.mark.skipif(PICTURES not in os.environ, reason="takes pictures: ./roundhouse test --pictures")
 
 LOADED_SECONDS = 900
-SECONDS = 300
+SECONDS = 600
 LEAST_REASONS = 6
 
 

@@ -12,7 +12,6 @@ const PICTURES = [
   { name: 'ui-light', width: 1280, height: 900, colorScheme: 'light' },
   { name: 'ui-dark', width: 1280, height: 900, colorScheme: 'dark' },
   { name: 'ui-narrow', width: 400, height: 800, colorScheme: 'light' },
-  { name: 'ui-4k', width: 3840, height: 2160, colorScheme: 'dark' },
 ];
 const OPENED = 5;
 const FULL_MILLIS = 62_000;
