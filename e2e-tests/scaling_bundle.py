@@ -38,7 +38,15 @@ module {{
 
 
 def write(repository: Path, name: str, factor: int, weight_bytes: int) -> Path:
-    values = np.full(weight_bytes // 4, factor, np.float32)
+    numbers = weight_bytes // 4
+    return bundle_files.write(
+        repository / name, MANIFEST, {"model.b1.mlir": program(numbers)}, weights(numbers, factor)
+    )
+
+
+def weights(numbers: int, factor: int) -> bytes:
+    """A file with the argument ``w``, of so many equal numbers."""
+    values = np.full(numbers, factor, np.float32)
     header = json.dumps(
         {
             "__metadata__": {"argument_order": json.dumps(["w"])},
@@ -46,8 +54,7 @@ def write(repository: Path, name: str, factor: int, weight_bytes: int) -> Path:
         }
     )
     header += " " * (-len(header) % 8)
-    weights = struct.pack("<Q", len(header)) + header.encode() + values.tobytes()
-    return bundle_files.write(repository / name, MANIFEST, {"model.b1.mlir": program(values.size)}, weights)
+    return struct.pack("<Q", len(header)) + header.encode() + values.tobytes()
 
 
 def numbers(first: float) -> dict[str, np.ndarray]:

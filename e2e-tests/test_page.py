@@ -1,7 +1,6 @@
 """The live page in headless Chromium: before a worker, and before made-up events of 10,000 models on 1,000 workers."""
 
 import json
-import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +16,6 @@ from live_page import NODE, SECONDS, Seen, look, look_at_gateway, look_at_node, 
 from worker_process import ROOT, SAMPLE_MODELS, WorkerProcess
 
 FILES = ROOT / "service-platform" / "src" / "main" / "resources" / "dev" / "roundhouse" / "platform" / "page"
-PICTURES = "ROUNDHOUSE_E2E_PICTURES"  # a folder in which the pictures of 10,000 models stay
 MANY = 10_000
 WORKERS = 1_000
 MOST_ELEMENTS = 150  # rows that are elements, on a screen of 900 pixels
@@ -49,11 +47,6 @@ def of_worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Seen]:
 
 
 @pytest.fixture(scope="module")
-def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return Path(os.environ.get(PICTURES) or tmp_path_factory.mktemp("page-of-many"))
-
-
-@pytest.fixture(scope="module")
 def many() -> Iterator[str]:
     """Where the made-up page is served, and those of a gateway and a node below it."""
     command = [client_tools.need("node"), str(NODE / "page_of_many.js"), str(FILES), str(MANY)]
@@ -66,15 +59,17 @@ def many() -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def of_many(many: str, pictures: Path) -> Seen:
-    seen = look(many, pictures)
-    seen["trace"] = json.loads((pictures / "trace.json").read_text())
+def of_many(many: str, tmp_path_factory: pytest.TempPathFactory) -> Seen:
+    folder = tmp_path_factory.mktemp("page-of-many")
+    seen = look(many, folder)
+    seen["trace"] = json.loads((folder / "trace.json").read_text())
+    seen["recording"] = (folder / "recording.jfr").read_bytes()
     return seen
 
 
 @pytest.fixture(scope="module")
-def of_gateway(many: str, pictures: Path) -> Seen:
-    return look_at_gateway(f"{many}/gateway", pictures)
+def of_gateway(many: str, tmp_path_factory: pytest.TempPathFactory) -> Seen:
+    return look_at_gateway(f"{many}/gateway", tmp_path_factory.mktemp("page-of-gateway"))
 
 
 def test_should_have_the_types_that_its_comments_say() -> None:
@@ -98,6 +93,7 @@ def test_should_show_what_a_worker_does(of_worker: Seen) -> None:
     assert "Programs of " in of_worker["programs"]
     had = {row[0]: row[4] for row in of_worker["rows"]}
     assert had["scalar"] == "100 %"
+    assert not of_worker["recordable"]  # as nobody has granted it
 
 
 def test_should_have_few_elements_however_many_models_there_are(of_many: Seen) -> None:
@@ -179,8 +175,8 @@ def test_should_change_the_chosen_worker_and_say_which(of_gateway: Seen) -> None
     assert of_gateway["serving"]["done"] == 'done: {"draining":false}'
 
 
-def test_should_show_the_processes_of_a_node(many: str, pictures: Path) -> None:
-    seen = look_at_node(f"{many}/node", pictures)
+def test_should_show_the_processes_of_a_node(many: str, tmp_path: Path) -> None:
+    seen = look_at_node(f"{many}/node", tmp_path)
     assert seen["errors"] == []
     assert [row[:2] for row in seen["rows"]] == [
         ["gateway", "running"],
@@ -198,3 +194,7 @@ def test_should_be_named_and_fit_every_screen_at_a_gateway(of_gateway: Seen) -> 
     assert of_gateway["named"] == 1
     assert all(more <= 0 for more in of_gateway["overflow"].values()), of_gateway["overflow"]
     assert of_gateway["ground"]["light"] != of_gateway["ground"]["dark"]
+
+
+def test_should_save_a_recording_where_the_worker_allows_one(of_many: Seen) -> None:
+    assert of_many["recording"] == b"FLR"

@@ -47,6 +47,12 @@ async function use(page, seen) {
   seen.timeline = await page.getByRole('img', { name: /of the device: .* runs/ }).count();
   const [saved] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'Save for Perfetto' }).click()]);
   await saved.saveAs(path.join(folder, 'trace.json'));
+  const record = page.getByRole('button', { name: 'Download as JFR' });
+  seen.recordable = await record.isVisible();
+  if (seen.recordable) {
+    const [recorded] = await Promise.all([page.waitForEvent('download'), record.click()]);
+    await recorded.saveAs(path.join(folder, recorded.suggestedFilename().replace(/.*\./, 'recording.')));
+  }
 }
 
 run(program, async (browser, seen) => {
@@ -59,9 +65,7 @@ run(program, async (browser, seen) => {
       await page.goto(`http://${address}/ui`);
       await page.locator('#models .name').nth(1).waitFor();
       await page.locator('#uses li').first().waitFor(); // what the device did is known from the second event on
-      if (size === 'usual') {
-        await page.waitForTimeout(process.env.ROUNDHOUSE_E2E_PICTURES ? 8000 : 2500); // for a picture with something on it
-      }
+      if (size === 'usual') await page.waitForTimeout(2500); // for shares of more than one second
       await page.screenshot({ path: path.join(folder, `page-${size}-${scheme}.png`) });
       seen.overflow[size] = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
       seen.ground[scheme] = await page.evaluate(() => getComputedStyle(document.body).backgroundColor);

@@ -17,8 +17,8 @@ const FIELDS = [
 const USES = ['running', 'no-requests', 'weights', 'held', 'answers', 'dispatch'];
 const BUSY = 24;
 const WORKERS = 1000;
-const NOTHING = { weight: false, pinned: false, loaded: false, draining: false };
-const EVERYTHING = { weight: true, pinned: true, loaded: true, draining: true };
+const NOTHING = { weight: false, pinned: false, loaded: false, draining: false, recording: false };
+const EVERYTHING = { weight: true, pinned: true, loaded: true, draining: true, recording: true };
 const PROGRAMS = [1, 4, 16].map((batchSize) => ({
   variant: 0, batchSize, meanMicros: 1200 + 90 * batchSize, highMicros: 1500 + 120 * batchSize, runs: Math.round(5000 / batchSize), meanFill: 0.8,
 }));
@@ -138,7 +138,7 @@ function events(response, changes) {
 function chosenEvents(response, process, worker) {
   response.writeHead(200, { 'Content-Type': 'text/event-stream' });
   if (process === '') {
-    events(response, { ...NOTHING, weight: true });
+    events(response, { ...NOTHING, weight: true, recording: true });
   } else if (worker !== null) {
     events(response, EVERYTHING);
   } else {
@@ -176,6 +176,8 @@ const server = http.createServer((request, response) => {
     response.writeHead(302, { Location: 'ui/' }).end();
   } else if (rest === 'ui/events') {
     chosenEvents(response, process, worker);
+  } else if (request.method === 'POST' && rest.startsWith('actuator/recording')) {
+    response.writeHead(200, { 'Content-Type': 'application/octet-stream' }).end('FLR');
   } else if (request.method === 'POST') {
     change(request, response, worker);
   } else if (rest.startsWith('actuator/')) {

@@ -22,6 +22,7 @@ Builds the benchmarks and runs one of them; prints a table of ours, the peer's, 
   models        eight models, real ones out of wheels where there are any, imported as anybody would: our server and the
                 bare plugin beside onnxruntime with two threads
   lengths       MiniLM over texts of mixed lengths, compiled for some of them, beside the same padded to 128 tokens
+  page          a worker's throughput with 1,000 and 10,000 models while its live page is open, beside none open
   node          the gateway beside nginx, HAProxy, Envoy and no proxy before the same workers, and what placing 10,000
                 models on 16 workers costs
 
@@ -60,7 +61,7 @@ command_bench() {
     done
     case $name in
         first-light | jni-execute | model-infer-4k | residency | residency-* | wire-decode | wire-grpc | wire-spans | \
-            node-placement | node-rest | sequence-state)
+            node-placement | node-rest | page | sequence-state)
             begin_steps 4
             prepare benchmarks
             ;;
@@ -94,7 +95,7 @@ command_bench() {
             return
             ;;
         '') misuse "bench needs a name" bench ;;
-        *) misuse "there is no bench '$name'; there are: first-light, engine, glue, residency, sequence-state, wire, models, lengths, node" bench ;;
+        *) misuse "there is no bench '$name'; there are: first-light, engine, glue, residency, sequence-state, wire, models, lengths, node, page" bench ;;
     esac
     exec "$JAVA_HOME/bin/java" "${WORKER_OPTIONS[@]}" -jar "$JAR" "$name" "${options[@]}"
 }

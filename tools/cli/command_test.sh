@@ -15,7 +15,8 @@ source "$CLI/kube_test.sh"
 usage_test() {
     cat <<'TXT'
 Usage: ./roundhouse test [--quick | --mutation[=PACKAGES] | --fuzz[=ROUNDS] | --images | --chart | --cluster | --kubelet |
-                          --gateway | --scrape | --trace | --faults | --attack[=ROWS] | --import | --torch | --demos]
+                          --gateway | --scrape | --trace | --pictures | --faults | --attack[=ROWS] | --import | --torch |
+                          --demos]
 
 Runs everything CI runs: the Maven build with its tests and format check, the exporter's Python tests, the shell
 scripts' checks, and the end-to-end tests against a real server. Ends with a table of stages; the exit code is 1 when
@@ -50,6 +51,8 @@ TXT
   --trace     instead, has the Java client call a gateway before a worker, all three with a real OpenTelemetry Collector,
               and asks for whole traces. Takes two minutes; builds the collector from source first, once (minutes; needs
               Go 1.26)
+  --pictures  instead, serves 10,000 models of which 400 are called, takes the live page's pictures in docs/pictures, and
+              prints how soon a page shows the models. Takes some minutes; needs chromium and npm
   --faults    instead, cuts workers off from gateways for half a minute, takes their file descriptors and threads away
               and stops them at full load, and prints what became of the calls. Takes a quarter of an
               hour; as root, for networks and control groups of its own
@@ -91,8 +94,8 @@ command_test() {
                 [[ $fuzz =~ ^[1-9][0-9]{0,8}$ ]] ||
                     misuse "--fuzz takes a number of rounds from 1 to 999999999 and not '$fuzz'" test
                 ;;
-            --images | --chart | --cluster | --kubelet | --gateway | --scrape | --trace | --faults | --attack | --import | \
-                --torch | --demos)
+            --images | --chart | --cluster | --kubelet | --gateway | --scrape | --trace | --pictures | --faults | --attack | \
+                --import | --torch | --demos)
                 [[ -z $deployed || $deployed == "${1#--}" ]] ||
                     misuse "--$deployed and $1 are different tests; give one" test
                 deployed=${1#--}
@@ -145,6 +148,10 @@ command_test() {
             command -v go >/dev/null || fail "'go' is missing, which builds the collector; install Go 1.26 or newer: https://go.dev/dl"
             ensure_all_built worker-service gateway-service kserve-client
             stage "traces" trace_tests
+        elif [[ $deployed == pictures ]]; then
+            begin_steps 4
+            prepare_clients
+            stage "pictures" picture_tests
         elif [[ $deployed == demos ]]; then
             begin_steps 4
             prepare_clients
@@ -300,6 +307,14 @@ scrape_tests() {
     ensure_all_built worker-service gateway-service node-supervisor # which 'up' would do within a test's time
     cd "$ROOT/e2e-tests" || exit
     ROUNDHOUSE_E2E_SCRAPE=1 exec "$E2E_PYTHON" -m pytest -v -p no:cacheprovider test_scrape.py test_observe.py
+}
+
+picture_tests() {
+    begin_steps 1
+    ensure_all_built worker-service
+    cd "$ROOT/e2e-tests" || exit
+    ROUNDHOUSE_E2E_PICTURES=$ROOT/docs/pictures ROUNDHOUSE_E2E_JAR=${JARS[0]} \
+        exec "$E2E_PYTHON" -m pytest -v -p no:cacheprovider test_pictures.py
 }
 
 trace_tests() {

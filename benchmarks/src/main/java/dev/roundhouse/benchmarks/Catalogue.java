@@ -8,6 +8,7 @@ import dev.roundhouse.benchmarks.firstlight.FirstLight;
 import dev.roundhouse.benchmarks.firstlight.JniExecute;
 import dev.roundhouse.benchmarks.firstlight.ModelInfer;
 import dev.roundhouse.benchmarks.node.NodeSuite;
+import dev.roundhouse.benchmarks.page.OpenPage;
 import dev.roundhouse.benchmarks.residency.ResidencySuite;
 import dev.roundhouse.benchmarks.wire.WireSuite;
 import java.util.List;
@@ -28,7 +29,8 @@ final class Catalogue {
               List.of(new WireSuite()),
               WireSuite.ROWS,
               List.of(new NodeSuite()),
-              NodeSuite.ROWS)
+              NodeSuite.ROWS,
+              List.of(new OpenPage()))
           .flatMap(List::stream)
           .toList();
 

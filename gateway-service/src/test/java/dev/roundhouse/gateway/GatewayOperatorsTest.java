@@ -35,7 +35,8 @@ class GatewayOperatorsTest {
             "--roundhouse.gateway.ejection.time=10m",
             "--management.endpoint.models.access=unrestricted",
             "--management.endpoint.repository.access=unrestricted",
-            "--management.endpoint.drain.access=unrestricted");
+            "--management.endpoint.drain.access=unrestricted",
+            "--management.endpoint.recording.access=unrestricted");
     gateway.awaitReady(2);
   }
 
@@ -254,6 +255,26 @@ class GatewayOperatorsTest {
     assertThat(refused.body())
         .contains("pin of model 'm'", "management.endpoint.residency.access=unrestricted");
     assertThat(w0.calls).isEmpty();
+  }
+
+  @Test
+  void shouldHaveOneWorkerRecordItselfAndPassOnWhatItAnswers() throws Exception {
+    w0.operators.put("POST /actuator/recording", "200 what was recorded");
+    w1.operators.put("POST /actuator/recording", "409 {\"error\":\"one is under way\"}");
+    HttpResponse<String> recorded =
+        gateway.change("/actuator/recording?worker=w0", "{\"seconds\": 3}");
+    assertThat(recorded.statusCode()).isEqualTo(200);
+    assertThat(recorded.body()).isEqualTo("what was recorded");
+    assertThat(recorded.headers().firstValue("Content-Type")).hasValue("application/octet-stream");
+    assertThat(w0.calls).containsExactly("POST /actuator/recording {\"seconds\":3}");
+    HttpResponse<String> refused = gateway.change("/actuator/recording?worker=w1", "{}");
+    assertThat(refused.statusCode()).isEqualTo(409);
+    assertThat(refused.body()).isEqualTo("{\"error\":\"one is under way\"}");
+    HttpResponse<String> unnamed = gateway.change("/actuator/recording", "{}");
+    assertThat(unnamed.statusCode()).isEqualTo(404);
+    assertThat(unnamed.body())
+        .isEqualTo(
+            "{\"error\":\"one worker records at a time: name it with ?worker=, of w0, w1\"}");
   }
 
   @Test

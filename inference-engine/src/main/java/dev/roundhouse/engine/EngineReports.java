@@ -1,6 +1,7 @@
 package dev.roundhouse.engine;
 
 import dev.roundhouse.engine.dispatch.DeviceUse;
+import dev.roundhouse.engine.dispatch.DispatchState.Scope;
 import dev.roundhouse.engine.hostweights.HostWeightStore;
 import dev.roundhouse.engine.hostweights.HostWeightsTotals;
 import dev.roundhouse.engine.model.CompiledProgram;
@@ -218,18 +219,28 @@ public final class EngineReports {
    * @return cancelled when the engine stops first
    */
   public CompletableFuture<SchedulerReport> scheduler() {
-    return scheduler(false);
+    return scheduler(Scope.WITHOUT_REASONS);
   }
 
   /** As {@link #scheduler}, and why what waits does not run: for people who ask. */
   public CompletableFuture<SchedulerReport> schedulerWithReasons() {
-    return scheduler(true);
+    return scheduler(Scope.ALL);
   }
 
-  private CompletableFuture<SchedulerReport> scheduler(boolean withReasons) {
+  /**
+   * As {@link #schedulerWithReasons}, of those models only of which there is news, and of some
+   * others in turn; for one who asks again and again, and there is only one such.
+   *
+   * @param first whether to tell of all models, as to one who has kept nothing
+   */
+  public CompletableFuture<SchedulerReport> schedulerNews(boolean first) {
+    return scheduler(first ? Scope.FIRST : Scope.NEWS);
+  }
+
+  private CompletableFuture<SchedulerReport> scheduler(Scope scope) {
     return requests
         .dispatch()
-        .describe(withReasons)
+        .describe(scope)
         .thenApply(
             state ->
                 new SchedulerReport(

@@ -218,6 +218,15 @@ class LimitsTest {
     assertThat(worker.get("metrics", "/actuator/models/double")).contains("\"weight\":1.0");
   }
 
+  @Test
+  void shouldRecordNothingUnlessThatIsEnabled() throws Exception {
+    assertThat(worker.post("/actuator/recording", "{\"seconds\": 1}"))
+        .isEqualTo(
+            "403 {\"error\":\"nothing is recorded here; start the worker with"
+                + " management.endpoint.recording.access=unrestricted, on a management port that"
+                + " only operators reach\"}");
+  }
+
   private static ModelInferRequest small() {
     return WorkerTest.request("double", 1, 1, 2);
   }

@@ -11,17 +11,17 @@ import java.util.List;
 /** Calls of ModelInfer over one connection. */
 public final class GrpcUnary implements ThinClient {
   private final Http2Connection connection;
-  private final ByteBuffer request;
+  private final List<ByteBuffer> requests;
 
   /** Of the prefix and the message. */
   private final int answerBytes;
 
-  private GrpcUnary(Http2Connection connection, ByteBuffer request, ByteString wanted)
+  private GrpcUnary(Http2Connection connection, List<ByteBuffer> requests, ByteString wanted)
       throws IOException {
     this.connection = connection;
-    this.request = request;
+    this.requests = requests;
     First first = new First();
-    connection.unary(request);
+    connection.unary(requests.getFirst());
     while (!first.ended) {
       connection.turn(first);
     }
@@ -37,10 +37,20 @@ public final class GrpcUnary implements ThinClient {
    */
   public static GrpcUnary connect(int port, ModelInferRequest request, ByteString wanted)
       throws IOException {
+    return connect(port, List.of(request), wanted);
+  }
+
+  /**
+   * Connects and asks once; sends these requests in turn from then on.
+   *
+   * @param requests whose answers have the same outputs and are equally long
+   */
+  public static GrpcUnary connect(int port, List<ModelInferRequest> requests, ByteString wanted)
+      throws IOException {
     Http2Connection connection =
         new Http2Connection(port, "/inference.GRPCInferenceService/ModelInfer");
     try {
-      return new GrpcUnary(connection, Exchange.framed(request), wanted);
+      return new GrpcUnary(connection, requests.stream().map(Exchange::framed).toList(), wanted);
     } catch (IOException | RuntimeException failure) {
       connection.close();
       throw failure;
@@ -93,13 +103,15 @@ public final class GrpcUnary implements ThinClient {
     private final long endNanos;
     private final Latencies latencies = new Latencies();
     private int outstanding;
+    private int next;
 
     Loop(long endNanos) {
       this.endNanos = endNanos;
     }
 
     void send() {
-      connection.unary(request).sentNanos = System.nanoTime();
+      connection.unary(requests.get(next)).sentNanos = System.nanoTime();
+      next = next + 1 == requests.size() ? 0 : next + 1;
       outstanding++;
     }
 

@@ -28,7 +28,7 @@ public final class JvmServer {
           "--management.server.address=127.0.0.1",
           "--management.server.port=0");
 
-  private static final Pattern PORTS = Pattern.compile("\\bgrpc=(\\d+) http=(\\d+)");
+  private static final Pattern PORTS = Pattern.compile("\\bgrpc=(\\d+) http=(\\d+) metrics=(\\d+)");
 
   private JvmServer() {}
 
@@ -76,7 +76,11 @@ public final class JvmServer {
       }
       process.ignoreOutput();
       return new ServerProcess(
-          name, process, Integer.parseInt(ports.group(1)), Integer.parseInt(ports.group(2)));
+          name,
+          process,
+          Integer.parseInt(ports.group(1)),
+          Integer.parseInt(ports.group(2)),
+          Integer.parseInt(ports.group(3)));
     } catch (IOException | RuntimeException failure) {
       process.close();
       throw failure;

@@ -58,6 +58,11 @@ public record RowModel(int rowBytes, List<Integer> batchSizes, Work work) {
 
   /** Writes the bundle into a folder of its own in {@code repository}. */
   public void write(Path repository) throws IOException {
+    write(repository, name());
+  }
+
+  /** The same, under a name that {@link #request} does not have. */
+  public void write(Path repository, String name) throws IOException {
     Map<Integer, String> programs =
         batchSizes.stream().collect(Collectors.toMap(Function.identity(), this::code));
     new BundleDraft(
@@ -66,7 +71,7 @@ public record RowModel(int rowBytes, List<Integer> batchSizes, Work work) {
             List.of("{name: y, dtype: f32, shape: [n, %d]}".formatted(elements())),
             programs,
             List.of())
-        .write(repository.resolve(name()));
+        .write(repository.resolve(name));
   }
 
   /** A request of one row that counts from 0. */

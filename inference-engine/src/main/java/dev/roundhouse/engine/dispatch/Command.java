@@ -56,8 +56,9 @@ sealed interface Command {
   /**
    * Report the loop's state.
    *
-   * @param withReasons whether it says why what waits does not run
+   * @param scope what of it
    * @param state completed on the dispatch thread
    */
-  record Describe(boolean withReasons, CompletableFuture<DispatchState> state) implements Command {}
+  record Describe(DispatchState.Scope scope, CompletableFuture<DispatchState> state)
+      implements Command {}
 }

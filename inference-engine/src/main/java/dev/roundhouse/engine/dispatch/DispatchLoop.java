@@ -1,5 +1,7 @@
 package dev.roundhouse.engine.dispatch;
 
+import dev.roundhouse.engine.dispatch.DispatchState.LaneState;
+import dev.roundhouse.engine.dispatch.DispatchState.Scope;
 import dev.roundhouse.engine.lane.Lanes;
 import dev.roundhouse.engine.lane.ModelLane;
 import dev.roundhouse.engine.observe.Waiting;
@@ -9,6 +11,8 @@ import dev.roundhouse.engine.time.NanoClock;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 
 /**
  * In a cycle: takes requests, chooses a model, runs a batch of it, answers the previous batch. Runs
@@ -36,6 +40,7 @@ public final class DispatchLoop {
   private final ModelLifecycle models;
   private final Pipeline pipeline;
   private final WhyWaiting why;
+  private final LaneNews news;
 
   DispatchLoop(DispatchContext context, Inbox inbox) {
     this.inbox = inbox;
@@ -51,6 +56,7 @@ public final class DispatchLoop {
     models = new ModelLifecycle(parts, weights);
     pipeline = new Pipeline(context, parts, weights, models);
     why = new WhyWaiting(parts, pipeline, weights);
+    news = new LaneNews(lanes, parts.cache());
   }
 
   /** From now on only this thread may run the loop. */
@@ -174,37 +180,49 @@ public final class DispatchLoop {
   }
 
   private void describe(Command.Describe command) {
-    if (command.withReasons()) {
-      lanes.place(clock.nanoTime());
-    }
+    Scope scope = command.scope();
     try {
-      command.state().complete(state(command.withReasons() ? why.all(clock.nanoTime()) : Map.of()));
+      Map<ModelLane, Waiting> waiting = Map.of();
+      if (scope != Scope.WITHOUT_REASONS) {
+        lanes.place(clock.nanoTime());
+        waiting = why.all(clock.nanoTime());
+      }
+      command.state().complete(state(told(scope, waiting)));
     } catch (RuntimeException | Error e) {
       command.state().completeExceptionally(e); // whoever asked goes without; requests do not
     }
   }
 
-  private DispatchState state(Map<ModelLane, Waiting> waiting) {
-    List<DispatchState.LaneState> each = new ArrayList<>();
-    lanes.forEach(
-        lane ->
-            each.add(
-                new DispatchState.LaneState(
-                    lane.model().name(),
-                    lane.version(),
-                    lane.weight(),
-                    lane.queue().size(),
-                    lanes.isHeld(lane),
-                    lanes.standing(lane),
-                    weights.stateOf(lane),
-                    waiting.get(lane))));
+  private List<LaneState> told(Scope scope, Map<ModelLane, Waiting> waiting) {
+    Function<ModelLane, LaneState> describe = lane -> state(lane, waiting.get(lane));
+    if (scope == Scope.FIRST || scope == Scope.NEWS) {
+      return news.tell(scope == Scope.FIRST, waiting, describe);
+    }
+    List<LaneState> all = new ArrayList<>();
+    lanes.forEach(lane -> all.add(describe.apply(lane)));
+    return all;
+  }
+
+  private LaneState state(ModelLane lane, @Nullable Waiting waiting) {
+    return new LaneState(
+        lane.model().name(),
+        lane.version(),
+        lane.weight(),
+        lane.queue().size(),
+        lanes.isHeld(lane),
+        lanes.standing(lane),
+        weights.stateOf(lane),
+        waiting);
+  }
+
+  private DispatchState state(List<LaneState> told) {
     return new DispatchState(
         lanes.discipline(),
         pipeline.runningModel(),
         pipeline.armedModel(),
         pipeline.next().cycles().longestNanos(),
         weights.state(),
-        each,
+        told,
         clock.nanoTime(),
         parts.recent().latest(lanes),
         parts.recentLoads().latest(lanes),

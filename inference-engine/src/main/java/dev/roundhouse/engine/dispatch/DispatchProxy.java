@@ -238,13 +238,11 @@ public final class DispatchProxy {
   /**
    * Asks for the loop's state. Takes the loop time linear in the number of models.
    *
-   * @param withReasons whether it says why what waits does not run: for people, not for every
-   *     scrape
    * @return cancelled when the loop stops first
    */
-  public CompletableFuture<DispatchState> describe(boolean withReasons) {
+  public CompletableFuture<DispatchState> describe(DispatchState.Scope scope) {
     CompletableFuture<DispatchState> state = new CompletableFuture<>();
-    if (!command(new Command.Describe(withReasons, state))) {
+    if (!command(new Command.Describe(scope, state))) {
       state.cancel(false);
     }
     return state;

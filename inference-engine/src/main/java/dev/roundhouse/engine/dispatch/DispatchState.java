@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  * @param longestCycleNanos longest time between two choices while there was work, with what the
  *     device did on the loop's own thread
  * @param weights what is on the device
- * @param models every model that may be sent requests
+ * @param models every model that may be sent requests, or those of which there is news
  * @param atNanos when that was, on the engine's clock
  * @param runs the latest ones, warm-up included
  * @param loads of weights, the latest ones, failed ones included
@@ -35,6 +35,22 @@ public record DispatchState(
     List<Eviction> evictions) {
   /** Batches that may be made up, run and answered at once. */
   public static final int BATCH_SLOTS = BatchSlots.COUNT;
+
+  /** What is told. */
+  public enum Scope {
+    /** All models, but not why what waits does not run: for every scrape. */
+    WITHOUT_REASONS,
+    /** All models, and why: for people. */
+    ALL,
+    /** As {@link #ALL}, to one who asks for {@link #NEWS} from now on. */
+    FIRST,
+    /**
+     * Models of which something else is to be told than the last time, and some of the others in
+     * turn, so that each has been told of after some times; and why what waits does not run. For
+     * one who keeps what was told.
+     */
+    NEWS
+  }
 
   /**
    * The latest things of a kind that ended.

@@ -456,11 +456,15 @@ final class WeightMover {
     long now = clock.nanoTime();
     long used = cache.lastUsedNanos(of.modelIndex());
     return new DispatchState.WeightsState(
-        of.isResident() ? Place.RESIDENT : of.isLoading() ? Place.LOADING : Place.ABSENT,
+        placeOf(of),
         cache.isPinned(of.modelIndex()),
         of.weights().byteSize(),
         used == Long.MIN_VALUE ? -1 : now - used,
         cache.nextUseNanos(of.modelIndex(), now));
+  }
+
+  static Place placeOf(ModelLane of) {
+    return of.isResident() ? Place.RESIDENT : of.isLoading() ? Place.LOADING : Place.ABSENT;
   }
 
   /**

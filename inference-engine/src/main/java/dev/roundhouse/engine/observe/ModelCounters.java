@@ -33,6 +33,9 @@ public final class ModelCounters {
   private static final int OLDEST = OWNED + LEFT + 1;
   private static final int ACCEPTED = SHARED + Metric.ACCEPTED.ordinal();
 
+  /** Odd, so that no cell's change is lost on the way. */
+  static final long FINGERPRINT_FACTOR = 31;
+
   final long[] cells = new long[OLDEST + 1];
 
   private final LongAdder unansweredNanos = new LongAdder();
@@ -175,6 +178,17 @@ public final class ModelCounters {
       sum += get(Metric.of(reason));
     }
     return sum;
+  }
+
+  /**
+   * Differs from what it was before whenever something else is counted, but for chance; any thread.
+   */
+  long fingerprint() {
+    long hash = 0;
+    for (int cell = SHARED; cell < OLDEST; cell++) {
+      hash = hash * FINGERPRINT_FACTOR + (long) CELLS.getAcquire(cells, cell);
+    }
+    return hash;
   }
 
   private long sum(int index) {

@@ -88,6 +88,23 @@ public final class ModelTotals {
         + (turnedAway == null ? 0 : turnedAway.get(metric));
   }
 
+  /**
+   * A number that differs from what it was before whenever {@link #get} or {@link #waiting} tell
+   * something else, but for one chance in 2^64: for those who look often at many that idle.
+   */
+  public long fingerprint() {
+    Parts seen = parts;
+    ModelCounters turnedAway = refused;
+    long hash = turnedAway == null ? 0 : turnedAway.fingerprint();
+    for (Live each : seen.live) {
+      hash = hash * ModelCounters.FINGERPRINT_FACTOR + each.version.fingerprint();
+      if (each.programs != each.version) {
+        hash = hash * ModelCounters.FINGERPRINT_FACTOR + each.programs.fingerprint();
+      }
+    }
+    return hash;
+  }
+
   /** What answered requests took. */
   public InferenceReading answered() {
     Parts seen = parts;

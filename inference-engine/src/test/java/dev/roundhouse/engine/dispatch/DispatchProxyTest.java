@@ -119,10 +119,10 @@ class DispatchProxyTest {
     load("m");
     List<CompletableFuture<DispatchState>> described = new ArrayList<>();
     for (int i = 0; i < MOST_COMMANDS; i++) {
-      described.add(proxy.describe(true));
+      described.add(proxy.describe(DispatchState.Scope.ALL));
     }
     assertThat(described.getLast()).isNotDone();
-    assertThat(proxy.describe(true)).isCancelled();
+    assertThat(proxy.describe(DispatchState.Scope.ALL)).isCancelled();
     assertThat(proxy.compact(List.of())).isCancelled();
     assertThat(proxy.stopHolding()).isFalse();
     assertThat(engine.engine().admin().setWeight("m", 2)).isFalse();
@@ -147,7 +147,7 @@ class DispatchProxyTest {
     load("m");
     CompletableFuture<ModelStatus> load =
         engine.begin(of -> of.load(TestBundle.doubling(9_000, 1).write(repository, "more")));
-    CompletableFuture<DispatchState> state = proxy.describe(true);
+    CompletableFuture<DispatchState> state = proxy.describe(DispatchState.Scope.ALL);
     CompletableFuture<Compacted> compacted = proxy.compact(List.of());
     CompletableFuture<Void> gone = engine.engine().admin().unload("m");
     engine.close();

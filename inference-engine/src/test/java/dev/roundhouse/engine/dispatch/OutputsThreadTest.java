@@ -124,7 +124,7 @@ class OutputsThreadTest {
     assertThat(loop.hasWorkNow()).isFalse();
     assertThat(loop.nextMomentNanos()).isEqualTo(Long.MAX_VALUE);
     assertThat(loop.untilNextMomentNanos()).isEqualTo(Long.MAX_VALUE);
-    CompletableFuture<DispatchState> asked = proxy.describe(true);
+    CompletableFuture<DispatchState> asked = proxy.describe(DispatchState.Scope.ALL);
     engine.turn();
     Waiting why = Objects.requireNonNull(asked.join().models().getFirst().waiting());
     assertThat(why.reason()).isEqualTo("batch-slot");

@@ -112,7 +112,7 @@ class RequestsInLoopTest {
         engine.begin(of -> of.load(TestBundle.doubling(2, 1).write(repository, "new")));
     CompletableFuture<Void> going = engine.engine().admin().unload("a");
     engine.turn();
-    CompletableFuture<?> late = engine.proxy().describe(true);
+    CompletableFuture<?> late = engine.proxy().describe(DispatchState.Scope.ALL);
     CompletableFuture<Compacted> compacted = engine.proxy().compact(List.of());
     engine.proxy().failStop().request(new IllegalStateException("made by a test"));
     engine.proxy().failStop(new IllegalStateException("made by a test"));
@@ -159,7 +159,7 @@ class RequestsInLoopTest {
     assertThat(later).isDone();
     assertThat(going).isCompletedExceptionally();
     assertThat(goingLater).isCompletedExceptionally();
-    assertThat(engine.proxy().describe(true)).isCancelled();
+    assertThat(engine.proxy().describe(DispatchState.Scope.ALL)).isCancelled();
     assertThat(engine.proxy().compact(List.of())).isCancelled();
     assertThat(engine.proxy().stopHolding()).isFalse();
   }

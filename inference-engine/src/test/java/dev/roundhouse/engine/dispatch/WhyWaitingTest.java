@@ -163,7 +163,7 @@ class WhyWaitingTest {
       CompletableFuture<ModelStatus> loading = engine.begin(admin -> admin.load(folder));
       engine.submit("b", 1);
       engine.turn();
-      CompletableFuture<DispatchState> asked = engine.proxy().describe(true);
+      CompletableFuture<DispatchState> asked = engine.proxy().describe(DispatchState.Scope.ALL);
       engine.turn();
       DispatchState state = asked.join();
       assertThat(state.running()).isEqualTo("a");

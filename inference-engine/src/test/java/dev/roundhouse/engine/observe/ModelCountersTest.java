@@ -6,7 +6,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.roundhouse.engine.request.Status;
 import dev.roundhouse.engine.thread.OwnerThread;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
@@ -112,6 +114,30 @@ class ModelCountersTest {
       caller.join();
       assertThat(counters.open()).isZero();
     }
+  }
+
+  @Test
+  void shouldHaveAnotherFingerprintWhateverIsCounted() {
+    ModelTotals totals = new ModelTotals();
+    ModelCounters version = new ModelCounters();
+    ModelCounters programs = new ModelCounters();
+    totals.add(version, programs);
+    Set<Long> seen = new HashSet<>(Set.of(totals.fingerprint()));
+    for (ModelCounters counters : List.of(version, programs)) {
+      for (Metric metric : Metric.values()) {
+        owner.add(counters, metric);
+        assertThat(seen.add(totals.fingerprint())).as("owner's %s", metric).isTrue();
+        Ledger.SHARED.add(counters, metric);
+        assertThat(seen.add(totals.fingerprint())).as("others' %s", metric).isTrue();
+      }
+      owner.leave(counters);
+      assertThat(seen.add(totals.fingerprint())).as("left").isTrue();
+    }
+    owner.rejoin(programs);
+    assertThat(seen.add(totals.fingerprint())).as("joined by the one who had left").isFalse();
+    totals.countRefused(Status.NOT_FOUND);
+    assertThat(seen.add(totals.fingerprint())).as("refused").isTrue();
+    assertThat(seen).contains(totals.fingerprint());
   }
 
   @Test

@@ -162,12 +162,37 @@ public final class OperatorsClient implements AutoCloseable {
    * @throws IOException whose message says why there is none
    */
   InputStream open(OperatorsPort port, String path, Duration limit) throws IOException {
-    HttpRequest request = HttpRequest.newBuilder(uri(port.address(), path)).build();
+    HttpResponse<InputStream> response =
+        opened(port, HttpRequest.newBuilder(uri(port.address(), path)).build(), limit);
+    if (response.statusCode() != OK) {
+      response.body().close();
+      throw new IOException("it answered " + response.statusCode());
+    }
+    return response.body();
+  }
+
+  /**
+   * Tells to do something whose answer is long, whatever its status is; the caller closes its body.
+   *
+   * @param limit until the answer begins
+   * @throws IOException whose message says why there is none
+   */
+  HttpResponse<InputStream> openTold(OperatorsPort port, String path, byte[] json, Duration limit)
+      throws IOException {
+    HttpRequest request =
+        HttpRequest.newBuilder(uri(port.address(), path))
+            .header("Content-Type", "application/json")
+            .POST(BodyPublishers.ofByteArray(json))
+            .build();
+    return opened(port, request, limit);
+  }
+
+  private HttpResponse<InputStream> opened(OperatorsPort port, HttpRequest request, Duration limit)
+      throws IOException {
     CompletableFuture<HttpResponse<InputStream>> asked =
         http.sendAsync(request, BodyHandlers.ofInputStream());
-    HttpResponse<InputStream> response;
     try {
-      response = asked.get(limit.toNanos(), TimeUnit.NANOSECONDS);
+      return asked.get(limit.toNanos(), TimeUnit.NANOSECONDS);
     } catch (ExecutionException e) {
       Throwable cause = e.getCause();
       throw new IOException(text(cause == null ? e : cause, port, limit), e);
@@ -179,11 +204,6 @@ public final class OperatorsClient implements AutoCloseable {
       Thread.currentThread().interrupt();
       throw new IOException("interrupted while it was asked", e);
     }
-    if (response.statusCode() != OK) {
-      response.body().close();
-      throw new IOException("it answered " + response.statusCode());
-    }
-    return response.body();
   }
 
   /** By its address, because a URI takes no host name with an underscore. */

@@ -46,6 +46,11 @@ public class WorkersEndpointsConfiguration {
   }
 
   @Bean
+  WorkersRecording workersRecording(AnsweredFor others, Environment environment) {
+    return new WorkersRecording(others, WriteAccess.isGranted(environment, WriteAccess.RECORDING));
+  }
+
+  @Bean
   WorkersSettings workersSettings(AnsweredFor others, EffectiveSettings own) {
     return new WorkersSettings(others, own);
   }

@@ -5,14 +5,16 @@ import org.springframework.core.env.Environment;
 import tools.jackson.core.JsonGenerator;
 
 /**
- * What may be changed on the operators' port, which the page then offers.
+ * What an operator may do on the port, which the page then offers.
  *
- * @param weight of a model
- * @param pinned whether a model's weights stay on the device
- * @param loaded whether a model is loaded
- * @param draining whether a worker turns new work away
+ * @param weight change a model's weight
+ * @param pinned keep a model's weights on the device, or let them leave
+ * @param loaded load a model, or take it out of service
+ * @param draining have a worker turn new work away, or serve again
+ * @param recording have a worker record itself with Flight Recorder
  */
-public record Changes(boolean weight, boolean pinned, boolean loaded, boolean draining) {
+public record Changes(
+    boolean weight, boolean pinned, boolean loaded, boolean draining, boolean recording) {
 
   /** As the operator has granted it. */
   public static Changes of(Environment environment) {
@@ -20,7 +22,8 @@ public record Changes(boolean weight, boolean pinned, boolean loaded, boolean dr
         WriteAccess.isGranted(environment, WriteAccess.MODELS),
         WriteAccess.isGranted(environment, WriteAccess.RESIDENCY),
         WriteAccess.isGranted(environment, WriteAccess.REPOSITORY),
-        WriteAccess.isGranted(environment, WriteAccess.DRAIN));
+        WriteAccess.isGranted(environment, WriteAccess.DRAIN),
+        WriteAccess.isGranted(environment, WriteAccess.RECORDING));
   }
 
   /** Writes the property {@code changes}. */
@@ -30,6 +33,7 @@ public record Changes(boolean weight, boolean pinned, boolean loaded, boolean dr
     json.writeBooleanProperty("pinned", pinned);
     json.writeBooleanProperty("loaded", loaded);
     json.writeBooleanProperty("draining", draining);
+    json.writeBooleanProperty("recording", recording);
     json.writeEndObject();
   }
 }

@@ -34,6 +34,7 @@ final class FilesServlet extends HttpServlet {
           "models.js",
           "node.js",
           "reading.js",
+          "recording.js",
           "repository.js",
           "table.js",
           "timeline.js",

@@ -9,6 +9,7 @@ import { GatewayView } from "./gateway.js";
 import { ModelFacts } from "./model.js";
 import { Models } from "./models.js";
 import { NodeView } from "./node.js";
+import { Recorder } from "./recording.js";
 import { Repository } from "./repository.js";
 import { Timeline } from "./timeline.js";
 import { save } from "./trace.js";
@@ -51,6 +52,11 @@ const gateway = new GatewayView(
   say,
 );
 const node = new NodeView({ facts: part("node-facts"), details: part("process-details"), ...tableParts("processes") }, open, say);
+const recorder = new Recorder(
+  /** @type {HTMLButtonElement} */ (part("record")),
+  part("recorded"),
+  () => feed.worker,
+);
 const pause = part("pause");
 const choice = /** @type {HTMLSelectElement} */ (part("worker"));
 const sections = [...document.querySelectorAll("main > section")].map((each) => /** @type {HTMLElement} */ (each));
@@ -81,7 +87,7 @@ function chosen(model) {
   modelActions.show(model, allowed());
 }
 
-/** What may be changed: by the worker, and by the port that this page is of. */
+/** What the worker allows, and the port that this page is of. */
 function allowed() {
   if (fleet === null) return feed.changes;
   const here = fleet.changes;
@@ -91,6 +97,7 @@ function allowed() {
     pinned: here.pinned && there.pinned,
     loaded: here.loaded && there.loaded,
     draining: here.draining && there.draining,
+    recording: here.recording && there.recording,
   };
 }
 
@@ -101,6 +108,7 @@ function show() {
   models.table.show([...feed.models.values(), ...repository.others(feed.models)]);
   if (wanted !== "" && models.table.choose(wanted)) wanted = "";
   workerActions.show(feed.last?.draining ?? null, allowed());
+  recorder.show(allowed().recording);
   facts();
 }
 

@@ -11,6 +11,7 @@ import { colour, count, ink, time } from "./format.js";
 
 const WHOLE_MILLIS = 60_000;
 const LEAST_MILLIS = 20;
+const LEAST_HEIGHT = 0.25; // pixels of a model that is drawn by itself; others are one box
 const KEPT_MILLIS = 120_000; // and a minute that is shown
 
 export class Timeline {
@@ -166,14 +167,21 @@ export class Timeline {
     const whole = (second.at - second.from) * 1000;
     if (whole <= 0) return;
     let y = band.top + band.height;
-    const largest = [...second.compute].sort((a, b) => b[1] - a[1]);
-    for (const [model, micros] of largest) {
+    /** @param {number} micros @param {string} fill @param {string} name */
+    const pile = (micros, fill, name) => {
       const height = Math.min(y - band.top, (band.height * micros) / whole);
-      if (height < 0.25) break;
       y -= height;
-      context.fillStyle = colour(model);
+      context.fillStyle = fill;
       context.fillRect(x, y, width, height);
-      this.#boxes.push({ x, y, width, height, text: `${model}: ${time(micros)} of this second` });
+      this.#boxes.push({ x, y, width, height, text: `${name}: ${time(micros)} of this second` });
+    };
+    const least = (LEAST_HEIGHT * whole) / band.height;
+    const largest = [...second.compute].sort((a, b) => b[1] - a[1]);
+    const seen = largest.filter(([, micros]) => micros >= least);
+    for (const [model, micros] of seen) pile(micros, colour(model), model);
+    const rest = largest.slice(seen.length);
+    if (rest.length > 0) {
+      pile(rest.reduce((sum, [, micros]) => sum + micros, 0), ink("--faint"), `${count(rest.length)} more models`);
     }
   }
 

@@ -38,10 +38,15 @@ function event(span, track) {
 /** Has the browser save it. @param {Second[]} seconds */
 export function save(seconds) {
   const text = JSON.stringify(trace(seconds));
-  const address = URL.createObjectURL(new Blob([text], { type: "application/json" }));
+  saveAs(new Blob([text], { type: "application/json" }), "json");
+}
+
+/** Has the browser save a file, which is named by the time. @param {Blob} file @param {string} ending */
+export function saveAs(file, ending) {
+  const address = URL.createObjectURL(file);
   const link = document.createElement("a");
   link.href = address;
-  link.download = `roundhouse-${new Date().toISOString().replaceAll(/[:.]/g, "-")}.json`;
+  link.download = `roundhouse-${new Date().toISOString().replaceAll(/[:.]/g, "-")}.${ending}`;
   link.click();
   setTimeout(() => URL.revokeObjectURL(address), 10_000);
 }

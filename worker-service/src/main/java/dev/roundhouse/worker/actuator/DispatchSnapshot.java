@@ -49,7 +49,7 @@ public record DispatchSnapshot(
       CompletableFuture<SchedulerReport> answer, Duration patience) {
     try {
       DispatchState state = answer.get(patience.toNanos(), TimeUnit.NANOSECONDS).dispatch();
-      Map<String, LaneState> lanes = new HashMap<>();
+      Map<String, LaneState> lanes = HashMap.newHashMap(state.models().size());
       state.models().forEach(lane -> lanes.merge(lane.model(), lane, DispatchSnapshot::newer));
       return new DispatchSnapshot(state, lanes, null);
     } catch (TimeoutException e) {
@@ -69,8 +69,8 @@ public record DispatchSnapshot(
     }
   }
 
-  /** Of several versions, the default one. */
-  private static LaneState newer(LaneState a, LaneState b) {
+  /** Of several versions, the default one; of one, what was said later. */
+  public static LaneState newer(LaneState a, LaneState b) {
     return new BigInteger(a.version()).compareTo(new BigInteger(b.version())) > 0 ? a : b;
   }
 

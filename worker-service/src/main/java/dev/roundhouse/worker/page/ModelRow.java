@@ -68,8 +68,13 @@ record ModelRow(
           "loads",
           "evictions");
 
-  /** Since the start, of all versions. */
+  /**
+   * Since the start, of all versions.
+   *
+   * @param fingerprint of all that is counted: while it is the same, so are the others
+   */
   record Counts(
+      long fingerprint,
       long completed,
       long failed,
       long shed,
@@ -81,8 +86,9 @@ record ModelRow(
       long loads,
       long evictions) {
 
-    static Counts of(ModelTotals totals) {
+    static Counts of(long fingerprint, ModelTotals totals) {
       return new Counts(
+          fingerprint,
           totals.get(Metric.COMPLETED),
           totals.get(Metric.FAILED),
           totals.shed(),
@@ -99,25 +105,31 @@ record ModelRow(
   /**
    * @param lane what the dispatch thread says of it; null for nothing
    * @param idles whether it takes no part in what others share
+   * @param before what was made of it last, which is returned when nothing has changed; or null
    */
-  static ModelRow of(CountedModel model, @Nullable LaneState lane, boolean idles) {
+  static ModelRow of(
+      CountedModel model, @Nullable LaneState lane, boolean idles, @Nullable ModelRow before) {
+    long fingerprint = model.totals().fingerprint(); // before what it is of
+    ModelRow counted = before != null && before.counts.fingerprint == fingerprint ? before : null;
     WeightsState weights = lane == null ? null : lane.weights();
     Waiting inLine = lane == null ? null : lane.waiting();
     Standing standing = lane == null || idles ? null : lane.standing();
-    return new ModelRow(
-        model.name(),
-        model.status().version(),
-        lower(model.status().state()),
-        model.status().reason(),
-        place(model, weights),
-        weights != null && weights.pinned(),
-        lane == null ? null : lane.weight(),
-        standing == null ? null : standing.share(),
-        model.totals().waiting(),
-        inLine == null ? model.waitsFor() : inLine,
-        weights == null ? null : nextUse(weights.nextUseNanos()),
-        model.deviceBytes(),
-        Counts.of(model.totals()));
+    ModelRow now =
+        new ModelRow(
+            model.name(),
+            model.status().version(),
+            lower(model.status().state()),
+            model.status().reason(),
+            place(model, weights),
+            weights != null && weights.pinned(),
+            lane == null ? null : lane.weight(),
+            standing == null ? null : standing.share(),
+            counted == null ? model.totals().waiting() : counted.queued,
+            inLine == null ? model.waitsFor() : inLine,
+            weights == null ? null : nextUse(weights.nextUseNanos()),
+            model.deviceBytes(),
+            counted == null ? Counts.of(fingerprint, model.totals()) : counted.counts);
+    return before != null && now.equals(before) ? before : now;
   }
 
   private static String place(CountedModel model, @Nullable WeightsState weights) {

@@ -4,10 +4,12 @@ import dev.roundhouse.engine.CountedModel;
 import dev.roundhouse.engine.Engine;
 import dev.roundhouse.engine.SchedulerReport;
 import dev.roundhouse.engine.dispatch.DispatchState.LaneState;
+import dev.roundhouse.engine.model.ModelStatus;
 import dev.roundhouse.engine.time.NanoClock;
 import dev.roundhouse.worker.actuator.DispatchSnapshot;
 import java.time.Duration;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -30,6 +32,10 @@ final class Moments {
   private final Engine engine;
   private final NanoClock clock;
   private final ReentrantLock one = new ReentrantLock();
+
+  /** What the dispatch thread said of each model's lane, which it does not repeat. */
+  private final Map<String, LaneState> lanes = new HashMap<>();
+
   private @Nullable Moment latest;
   private @Nullable CompletableFuture<SchedulerReport> asked;
 
@@ -56,10 +62,11 @@ final class Moments {
   private Moment look() {
     CompletableFuture<SchedulerReport> question = asked;
     if (question == null) {
-      question = engine.reports().schedulerWithReasons();
+      question = engine.reports().schedulerNews(lanes.isEmpty());
     }
     DispatchSnapshot dispatch = DispatchSnapshot.await(question, PATIENCE);
     asked = question.isDone() ? null : question;
+    dispatch.lanes().forEach((name, lane) -> lanes.merge(name, lane, DispatchSnapshot::newer));
     return new Moment(
         System.currentTimeMillis(),
         clock.nanoTime(),
@@ -70,12 +77,28 @@ final class Moments {
         rows(engine.reports().counted(), dispatch));
   }
 
-  private static Map<String, ModelRow> rows(List<CountedModel> models, DispatchSnapshot dispatch) {
+  /** Those of models of which nothing has changed are the rows from before. */
+  private Map<String, ModelRow> rows(List<CountedModel> models, DispatchSnapshot dispatch) {
+    Map<String, ModelRow> before = latest == null ? Map.of() : latest.models();
     Map<String, ModelRow> rows = LinkedHashMap.newLinkedHashMap(models.size());
     for (CountedModel model : models) {
-      LaneState lane = dispatch.lanes().get(model.name());
-      rows.put(model.name(), ModelRow.of(model, lane, lane != null && dispatch.idles(lane)));
+      LaneState lane = dispatch.state() == null ? null : lane(model.status(), dispatch);
+      boolean idles = lane != null && dispatch.idles(lane);
+      rows.put(model.name(), ModelRow.of(model, lane, idles, before.get(model.name())));
+    }
+    if (lanes.size() > rows.size()) {
+      lanes.keySet().retainAll(rows.keySet());
     }
     return Collections.unmodifiableMap(rows);
+  }
+
+  /** What is known of a model's lane; null when it has none. */
+  private @Nullable LaneState lane(ModelStatus status, DispatchSnapshot dispatch) {
+    LaneState known = lanes.get(status.name());
+    if (known != null && status.isReady() && known.version().equals(status.version())) {
+      return known;
+    }
+    lanes.remove(status.name()); // of a version that does not answer any more
+    return dispatch.lanes().get(status.name());
   }
 }

@@ -28,6 +28,7 @@ import dev.roundhouse.platform.metrics.Series;
 import dev.roundhouse.platform.page.Changes;
 import dev.roundhouse.platform.page.PageEnd;
 import dev.roundhouse.platform.page.PageFeed;
+import dev.roundhouse.platform.recording.RecordingEndpoint;
 import dev.roundhouse.platform.rest.HttpFront;
 import dev.roundhouse.platform.rest.HttpServerSettings;
 import dev.roundhouse.worker.actuator.CompileMeters;
@@ -228,6 +229,11 @@ class EngineConfiguration {
   @Bean
   PageEnd pageEnd() {
     return new PageEnd();
+  }
+
+  @Bean
+  RecordingEndpoint recordingEndpoint(PageEnd end, Environment environment) {
+    return new RecordingEndpoint(end, WriteAccess.isGranted(environment, WriteAccess.RECORDING));
   }
 
   @Bean

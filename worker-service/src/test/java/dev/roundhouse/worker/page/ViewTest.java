@@ -34,7 +34,7 @@ class ViewTest {
   private boolean all;
   private final View view =
       new View(
-          this::moment, () -> new Serving(true, false), new Changes(false, false, false, false));
+          this::moment, () -> new Serving(true, false), new Changes(false, false, false, false, false));
 
   @Test
   void shouldTellOfManyModelsInParts() {
@@ -132,7 +132,7 @@ class ViewTest {
   }
 
   private void add(String name, long runs, @Nullable Waiting why) {
-    Counts counts = new Counts(1, 2, 3, 4, runs, 6, 7, 8, 9, 10);
+    Counts counts = new Counts(runs, 1, 2, 3, 4, runs, 6, 7, 8, 9, 10);
     models.put(
         name,
         new ModelRow(name, "1", "ready", "", "device", false, 1.0, null, 0, why, null, 64, counts));

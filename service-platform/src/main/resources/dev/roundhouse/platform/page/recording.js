@@ -1,0 +1,44 @@
+// @ts-check
+/** Has the worker record itself with Flight Recorder, where it allows that, and saves what it answers. */
+import { saveAs } from "./trace.js";
+
+const SECONDS = 10;
+
+export class Recorder {
+  /**
+   * @param {HTMLButtonElement} button
+   * @param {HTMLElement} told
+   * @param {() => string | null} worker whose name the port is told; null where it has only one
+   */
+  constructor(button, told, worker) {
+    this.button = button;
+    this.told = told;
+    this.worker = worker;
+    button.addEventListener("click", () => void this.#record());
+  }
+
+  /** @param {boolean} allowed */
+  show(allowed) {
+    this.button.hidden = !allowed;
+  }
+
+  async #record() {
+    const worker = this.worker();
+    this.button.disabled = true;
+    this.told.textContent = `recording the next ${SECONDS} s`;
+    try {
+      const whose = worker === null ? "" : `?worker=${encodeURIComponent(worker)}`;
+      const answer = await fetch(`../actuator/recording${whose}`, {
+        method: "POST",
+        headers: { "Content-Type": "application/json" },
+        body: JSON.stringify({ seconds: SECONDS }),
+      });
+      if (answer.ok) saveAs(await answer.blob(), "jfr");
+      this.told.textContent = answer.ok ? "" : (await answer.json()).error;
+    } catch (error) {
+      this.told.textContent = `not recorded: ${error instanceof Error ? error.message : error}`;
+    } finally {
+      this.button.disabled = false;
+    }
+  }
+}
