@@ -8,6 +8,8 @@ from functools import cache
 from pathlib import Path
 
 import yaml
+from prometheus_client.parser import text_string_to_metric_families
+from prometheus_client.samples import Sample
 
 from worker_process import ROOT
 
@@ -90,3 +92,18 @@ def told() -> dict[str, set[str]]:
         if "record" in rule:
             found[rule["record"]] = Expression(rule["record"], rule["expr"]).grouped() - {"le"}
     return found
+
+
+def strange(scrape: str) -> set[str]:
+    """Series that docs/metrics.md has not, or not with those labels, and that it does not say of a library."""
+    page = (ROOT / "docs" / "metrics.md").read_text()
+    others = re.findall(r"`([\w*]+)`", page.split("Libraries add series of their own:")[1].split(".\n")[0])
+    libraries = tuple(name.removesuffix("*") for name in others)
+
+    def is_told(sample: Sample) -> bool:
+        own = sample.name in told() and sample.labels.keys() <= told()[sample.name] | ADDED
+        return own or sample.name.startswith(libraries)
+
+    samples = [sample for family in text_string_to_metric_families(scrape) for sample in family.samples]
+    assert samples
+    return {f"{sample.name} {sorted(sample.labels)}" for sample in samples if not is_told(sample)}

@@ -6,6 +6,7 @@ import re
 import shutil
 import signal
 import subprocess
+import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import pytest
 import tritonclient.grpc as triton
 from tritonclient.grpc.service_pb2_grpc import GRPCInferenceServiceStub
 
+import observed
 import spinning_bundle
 from calls import request
 from conftest import Report
@@ -151,6 +153,17 @@ def test_should_show_its_processes_on_its_page(node: Node, tmp_path: Path) -> No
     assert {row[0]: row[1] for row in seen["rows"]} == dict.fromkeys(("gateway", "worker0", "worker1"), "running")
     assert sorted(seen["models"]) == ["simple", "spin"]
     assert (seen["byKeys"], seen["byClick"]) == ("worker0", "worker1")
+
+
+def test_should_show_only_metrics_that_the_page_describes(node: Node) -> None:
+    """At the node's port, which has its own, its gateway's and its workers', and at the gateway's."""
+    node.await_ready()
+    for port in (node.port, node.metrics):
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=DEADLINE) as response:
+            scrape = response.read().decode()
+        for own in ("gateway_requests_total", "roundhouse_executions_total"):
+            assert f"\n{own}{{" in scrape
+        assert observed.strange(scrape) == set()
 
 
 def test_should_answer_every_call_while_a_device_hangs(
