@@ -158,7 +158,7 @@ def test_should_go_from_a_gateway_to_a_worker_and_a_model_and_back(of_gateway: S
     assert of_gateway["hidden"]
     assert len(of_gateway["models"]) > 10
     assert of_gateway["back"] == ""
-    assert of_gateway["byClick"] == of_gateway["rows"][-1][0]
+    assert of_gateway["byClick"] == "w0002"
     assert of_gateway["hash"] == "#w0000/model-00000"
     assert "model-00000, version 1" in of_gateway["model"]
 

@@ -43,7 +43,7 @@ async function use(page, seen) {
   await settled(page, table);
   seen.back = await page.getByLabel('Worker', { exact: true }).inputValue();
   await page.locator(`#${table}-filter`).fill('');
-  await page.locator(`#${table} .body .name`, { hasText: seen.rows.at(-1)[0] }).first().click();
+  await page.locator(`#${table} .body .name`, { hasText: (seen.rows[2] ?? seen.rows[1])[0] }).first().click(); // in sight
   await first(page, 'models').waitFor();
   seen.byClick = await page.getByLabel('Worker', { exact: true }).inputValue();
 }
