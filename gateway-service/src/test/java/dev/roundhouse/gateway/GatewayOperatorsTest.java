@@ -206,8 +206,7 @@ class GatewayOperatorsTest {
     assertThat(begun.body())
         .isEqualTo("{\"workers\":{\"w0\":{\"over\":true},\"w1\":{\"over\":false}}}");
     assertThat(w0.calls).containsExactly("POST /actuator/repository/m {\"loaded\":true}");
-    assertThat(output)
-        .contains("load of model 'm' set by {\"loaded\":true}: w0 has, w1 has begun");
+    assertThat(output).contains("load of model 'm' set by {\"loaded\":true}: w0 has, w1 has begun");
 
     String unload = "{\"loaded\": false, \"unloadDependents\": true}";
     assertThat(gateway.change("/actuator/repository/m?worker=w0", unload).statusCode())

@@ -34,7 +34,9 @@ class ViewTest {
   private boolean all;
   private final View view =
       new View(
-          this::moment, () -> new Serving(true, false), new Changes(false, false, false, false, false));
+          this::moment,
+          () -> new Serving(true, false),
+          new Changes(false, false, false, false, false));
 
   @Test
   void shouldTellOfManyModelsInParts() {
