@@ -66,9 +66,7 @@ public final class RecordingEndpoint {
     try {
       InputStream recorded = FlightRecording.take(Duration.ofSeconds(length), this::await);
       return new WebEndpointResponse<>(
-          new InputStreamResource(recorded),
-          200,
-          MediaType.APPLICATION_OCTET_STREAM);
+          new InputStreamResource(recorded), 200, MediaType.APPLICATION_OCTET_STREAM);
     } catch (IOException | RuntimeException e) {
       return refused(
           503,
