@@ -33,22 +33,10 @@ final class FlightRecording {
       recording.enable("jdk.ExecutionSample").withPeriod(SAMPLE);
       recording.enable("jdk.CPULoad").withPeriod(LOAD);
       recording.enable("jdk.ThreadCPULoad").withPeriod(LOAD);
-      start(recording);
+      recording.start();
       wait.accept(length);
       recording.stop();
       return read(recording);
-    }
-  }
-
-  /** The first one starts threads, which must not hold on to the request's class loader. */
-  private static void start(Recording recording) {
-    Thread here = Thread.currentThread();
-    ClassLoader before = here.getContextClassLoader();
-    here.setContextClassLoader(ClassLoader.getSystemClassLoader());
-    try {
-      recording.start();
-    } finally {
-      here.setContextClassLoader(before);
     }
   }
 
