@@ -45,9 +45,9 @@ TXT
               what --cluster takes and four minutes more; as root, with docker (as --images), containerd, runc, CNI's
               plug-ins and iptables
   --gateway   instead, runs those end-to-end tests that share a worker against a gateway before two
-  --scrape    instead, runs a node of two workers and a Prometheus that scrapes it, and asks what the chart's autoscalers
-              and the dashboards ask; tests rules and alerts. Takes four minutes; fetches Prometheus by apt-get where it
-              is not installed
+  --scrape    instead, runs a node of two workers, a Prometheus that scrapes it and a prometheus-adapter, and asks what the
+              chart's autoscalers and the dashboards ask; tests rules and alerts. Takes four minutes; fetches Prometheus
+              by apt-get where it is not installed, and builds the adapter first, once (minutes; needs Go 1.26)
   --trace     instead, has the Java client call a gateway before a worker, all three with a real OpenTelemetry Collector,
               and asks for whole traces. Takes two minutes; builds the collector from source first, once (minutes; needs
               Go 1.26)
