@@ -284,7 +284,7 @@ class GatewayOperatorsTest {
     assertThat(gateway.management("/ui/events"))
         .isEqualTo(
             "event: process\ndata: {\"process\":\"gateway\",\"changes\":{\"weight\":true,\"pinned\":false,"
-                + "\"loaded\":true,\"draining\":true}}\n\n"
+                + "\"loaded\":true,\"draining\":true,\"recording\":true}}\n\n"
                 + "event: workers\ndata: [\"w0\",\"w1\"]\n\n");
     assertThat(gateway.management("/ui/events?worker=w0")).isEqualTo(events);
     assertThat(gateway.management("/ui/events?worker=w2"))
