@@ -259,12 +259,12 @@ check_scripts() {
 }
 
 verify_and_keep() {
-    local key
+    local key module
     key=$(source_key)
     maven -q -T 2 verify # two modules at a time, as far as they do not need each other
-    keep_jar worker-service "$(module_jar worker-service)" "$key"
-    keep_jar node-supervisor "$(module_jar node-supervisor)" "$key"
-    keep_jar gateway-service "$(module_jar gateway-service)" "$key"
+    for module in worker-service node-supervisor gateway-service kserve-client simulation benchmarks; do
+        keep_jar "$module" "$(module_jar "$module")" "$key" # or end-to-end tests would build it again
+    done
     mark_pack_built "$key"
 }
 
