@@ -123,7 +123,8 @@ class PageTest {
       List<String> fields = strings(begin.at("/fields"));
       assertThat(begin.at("/changes").toString())
           .as("as the endpoints allow")
-          .isEqualTo("{\"weight\":true,\"pinned\":false,\"loaded\":false,\"draining\":false,"
+          .isEqualTo(
+              "{\"weight\":true,\"pinned\":false,\"loaded\":false,\"draining\":false,"
                   + "\"recording\":false}");
       JsonNode first = page.next("moment");
       Map<String, JsonNode> models = byName(first);
