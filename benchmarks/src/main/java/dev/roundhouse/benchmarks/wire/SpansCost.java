@@ -46,13 +46,13 @@ final class SpansCost implements Bench {
         SpanSink sink = SpanSink.start()) {
       Path repository = Files.createDirectory(scratch.path().resolve("models"));
       MODEL.write(repository);
-      try (ServerProcess without = WorkerServer.start("without", run, scratch.path(), repository)) {
-        for (Ratio ratio : RATIOS) {
-          try (ServerProcess with = sampling(run, scratch, repository, sink, ratio)) {
-            measure(run, with, without, ratio);
-          }
-          run.say("%s: the collector has %,d bytes", name(), sink.bytes());
+      for (Ratio ratio : RATIOS) {
+        // Both are new each time: a process that had served longer would have the better code.
+        try (ServerProcess without = WorkerServer.start("without", run, scratch.path(), repository);
+            ServerProcess with = sampling(run, scratch, repository, sink, ratio)) {
+          measure(run, with, without, ratio);
         }
+        run.say("%s: the collector has %,d bytes", name(), sink.bytes());
       }
     }
   }
@@ -78,7 +78,7 @@ final class SpansCost implements Bench {
             new Contender(ratio.name, with, connect(with)),
             List.of(new Contender("without", without, connect(without))))) {
       run.say("%s: %s", name(), ratio.name);
-      match.warmUp(OUTSTANDING.getLast(), Duration.ofSeconds(run.quick() ? 4 : 15));
+      match.warmUp(OUTSTANDING.getLast(), Duration.ofSeconds(run.quick() ? 12 : 30));
       for (int outstanding : OUTSTANDING) {
         String load = "%s, 4 KiB, %d outstanding".formatted(ratio.name, outstanding);
         Score score = match.play(run, outstanding);
