@@ -48,7 +48,8 @@ final class SpansCost implements Bench {
       MODEL.write(repository);
       for (Ratio ratio : RATIOS) {
         // Both are new each time: a process that had served longer would have the better code.
-        try (ServerProcess without = WorkerServer.start("without", run, scratch.path(), repository);
+        try (ServerProcess without =
+                WorkerServer.start("without", run, scratch.path(), repository);
             ServerProcess with = sampling(run, scratch, repository, sink, ratio)) {
           measure(run, with, without, ratio);
         }
