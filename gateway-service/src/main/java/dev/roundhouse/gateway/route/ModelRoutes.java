@@ -113,9 +113,9 @@ public final class ModelRoutes implements CallRouter {
         .removeIf(each -> !names.contains(each.getKey()) && isIdle(each.getKey(), each.getValue()));
   }
 
-  /** Nothing counts on the ledger or still may: a worker that comes back goes on with its own. */
+  /** No call is open or may still be given: a worker that comes back goes on with its own. */
   private boolean isIdle(String worker, WorkLedger ledger) {
-    return ledger.nanos() == 0 && routers.values().stream().noneMatch(each -> each.knows(worker));
+    return ledger.open() == 0 && routers.values().stream().noneMatch(each -> each.knows(worker));
   }
 
   /** Models have been placed. */

@@ -2,6 +2,7 @@ package dev.roundhouse.platform.operators;
 
 import dev.roundhouse.platform.actuator.WriteAccess;
 import dev.roundhouse.platform.audit.Audit;
+import dev.roundhouse.platform.recording.RecordingEndpoint;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.http.HttpResponse;
@@ -28,10 +29,9 @@ import tools.jackson.databind.node.JsonNodeFactory;
 public final class WorkersRecording {
   private static final String PATH = "/actuator/recording";
 
-  /** A worker's longest recording. */
-  private static final Duration RECORDS = Duration.ofSeconds(60);
+  private static final Duration RECORDS = Duration.ofSeconds(RecordingEndpoint.MOST_SECONDS);
 
-  /** In which what was recorded must have been read. */
+  /** Within which the caller must have read the recording. */
   private static final Duration PASSES = Duration.ofSeconds(60);
 
   private final AnsweredFor others;
@@ -99,7 +99,7 @@ public final class WorkersRecording {
     }
   }
 
-  /** Reading has no limit of its own: it ends when what is read is closed. */
+  /** Ends the reading of a caller that is too slow: reading has no limit of its own. */
   private static void close(InputStream body) {
     try {
       body.close();

@@ -24,8 +24,10 @@ import org.springframework.http.MediaType;
  */
 @Endpoint(id = "recording")
 public final class RecordingEndpoint {
+  /** Seconds of the longest one. */
+  public static final int MOST_SECONDS = 60;
+
   private static final int DEFAULT_SECONDS = 10;
-  private static final int MOST_SECONDS = 60;
 
   private final PageEnd end;
   private final boolean granted;

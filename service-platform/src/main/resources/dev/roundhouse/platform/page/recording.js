@@ -1,5 +1,6 @@
 // @ts-check
 /** Has the worker record itself with Flight Recorder, where it allows that, and saves what it answers. */
+import { whose } from "./address.js";
 import { saveAs } from "./trace.js";
 
 const SECONDS = 10;
@@ -27,8 +28,7 @@ export class Recorder {
     this.button.disabled = true;
     this.told.textContent = `recording the next ${SECONDS} s`;
     try {
-      const whose = worker === null ? "" : `?worker=${encodeURIComponent(worker)}`;
-      const answer = await fetch(`../actuator/recording${whose}`, {
+      const answer = await fetch(`../actuator/recording${whose(worker)}`, {
         method: "POST",
         headers: { "Content-Type": "application/json" },
         body: JSON.stringify({ seconds: SECONDS }),
