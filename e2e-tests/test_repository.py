@@ -167,13 +167,19 @@ def kilobytes_of(worker: WorkerProcess) -> int:
     return int(dict(line.split(":", 1) for line in status.splitlines())["VmRSS"].split()[0])
 
 
+# logback starts this many, each when first needed, and keeps them.
+LOGBACK_THREADS = 4
+# What the JVM adds and ends by itself as it has work; the last carries virtual threads.
+OF_THE_JVM = ("C1 Compiler", "C2 Compiler", "G1 ", "GC Thread", "ForkJoinPool")
+
+
 def threads_by_name(worker: WorkerProcess) -> Counter[str]:
-    """The threads, numbers taken from their names, less those that the JVM adds and ends by itself as it has work."""
+    """The threads, numbers taken from their names, less the JVM's own."""
     names = []
     for thread in Path(f"/proc/{worker.process.pid}/task").iterdir():
         with suppress(FileNotFoundError):
             names.append((thread / "comm").read_text().strip().rstrip("0123456789-#. "))
-    return Counter(name for name in names if not name.startswith(("C1 Compiler", "C2 Compiler", "G1 ", "GC Thread")))
+    return Counter(name for name in names if not name.startswith(OF_THE_JVM))
 
 
 def descriptors(worker: WorkerProcess) -> int:
@@ -206,6 +212,7 @@ def test_should_come_back_to_the_baseline_after_many_loads_and_unloads(
         f"{CYCLES} loads and unloads in {seconds:.0f} s: RSS {kilobytes} KB before, {after} KB after;"
         f" threads {threads.total()}, {threads_after.total()}. ROUNDHOUSE_E2E_CYCLES=1000 for the long form."
     )
+    assert threads_after.pop("logback", 0) <= LOGBACK_THREADS
     more = threads_after - threads
     assert more.total() <= 2, f"threads more than before: {dict(more)}"
     assert descriptors(worker) <= open_files + 2
