@@ -7,7 +7,7 @@ import subprocess
 import urllib.request
 from pathlib import Path
 
-from worker_process import KEEP_NOTHING, ROOT, START_SECONDS, free_ports, wait_until
+from worker_process import ROOT, START_SECONDS, free_ports, kept_files, wait_until
 
 SCRIPT = ROOT / "roundhouse"
 
@@ -36,7 +36,7 @@ class Node:
         self.log_file = log
         ports = [first.http, first.grpc, first.metrics, self.port]
         flags = ["--http-port", "--grpc-port", "--metrics-port", "--node-port"]
-        kept = [setting.removeprefix("--") for setting in KEEP_NOTHING]
+        kept = [setting.removeprefix("--") for setting in kept_files()]
         settings = [setting for setting in kept if not any(a.startswith(setting.split("=")[0]) for a in arguments)]
         settings.append("roundhouse.node.ports.worker-base=0")
         command = [SCRIPT, "up", "--workers", "2", "--models", models]

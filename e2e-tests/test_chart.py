@@ -22,7 +22,6 @@ import yaml
 import client_tools
 from node_process import gateway_jar
 from worker_process import (
-    KEEP_NOTHING,
     ROOT,
     SAMPLE_MODELS,
     START_SECONDS,
@@ -30,6 +29,7 @@ from worker_process import (
     WorkerProcess,
     free_ports,
     java,
+    kept_files,
     wait_until,
     worker_jar,
 )
@@ -349,7 +349,7 @@ def is_alive(process: WorkerProcess) -> bool:
 def worker_command(setting: str, ports: Ports) -> list[str]:
     where = [f"--server.port={ports.http}", f"--spring.grpc.server.port={ports.grpc}"]
     where.append(f"--management.server.port={ports.metrics}")
-    return [java(), "-jar", str(worker_jar()), setting, *KEEP_NOTHING, *where]
+    return [java(), "-jar", str(worker_jar()), setting, *kept_files(), *where]
 
 
 def gateway_command(setting: str, ports: Ports) -> list[str]:

@@ -19,7 +19,7 @@ import adding_bundle
 import damaged_bundles
 from calls import infer, request, simple_inputs
 from conftest import Launch, Report
-from worker_process import WorkerProcess, wait_until
+from worker_process import COMPILE_EVERYTHING, WorkerProcess, wait_until
 
 CALLERS = 4
 CYCLES = int(os.environ.get("ROUNDHOUSE_E2E_CYCLES", "150"))  # 1000 take three minutes or more
@@ -192,7 +192,7 @@ def test_should_come_back_to_the_baseline_after_many_loads_and_unloads(
     repository = tmp_path / "models"
     adding_bundle.write(repository, "add", "i32")
     row = np.ones((1, adding_bundle.WIDTH), np.int32)
-    worker = launch(repository, EXPLICIT, jvm=HEAP_OF_ONE_SIZE).await_ready()
+    worker = launch(repository, EXPLICIT, COMPILE_EVERYTHING, jvm=HEAP_OF_ONE_SIZE).await_ready()
     with worker.client() as client:
 
         def cycle(times: int) -> None:

@@ -15,7 +15,7 @@ from tritonclient.grpc.service_pb2_grpc import GRPCInferenceServiceStub
 import damaged_bundles
 from calls import infer, request, simple_inputs
 from conftest import Launch
-from worker_process import SAMPLE_MODELS, STOP_SECONDS, WorkerProcess, wait_until
+from worker_process import COMPILE_EVERYTHING, SAMPLE_MODELS, STOP_SECONDS, WorkerProcess, wait_until
 
 pytestmark = pytest.mark.alone
 
@@ -34,8 +34,8 @@ def answers_live(stub: GRPCInferenceServiceStub) -> bool:
 
 
 def test_should_answer_but_not_be_ready_when_models_still_compile(tmp_path: Path, launch: Launch) -> None:
-    names = [damaged_bundles.copy_sample("digits", tmp_path / "models", f"digits-{i}").name for i in range(24)]
-    worker = launch(tmp_path / "models")
+    names = [damaged_bundles.copy_sample("digits", tmp_path / "models", f"digits-{i}").name for i in range(8)]
+    worker = launch(tmp_path / "models", COMPILE_EVERYTHING)
     options = [("grpc.initial_reconnect_backoff_ms", 50), ("grpc.max_reconnect_backoff_ms", 50)]
     with grpc.insecure_channel(worker.address, options) as channel:
         stub = GRPCInferenceServiceStub(channel)
@@ -132,7 +132,7 @@ def test_should_serve_on_without_being_ready_when_terminated_with_a_lame_duck_ti
 def test_should_stop_cleanly_when_terminated_while_compiling(tmp_path: Path, launch: Launch) -> None:
     for i in range(24):
         damaged_bundles.copy_sample("digits", tmp_path / "models", f"digits-{i}")
-    worker = launch(tmp_path / "models")
+    worker = launch(tmp_path / "models", COMPILE_EVERYTHING)
     with grpc.insecure_channel(worker.address, [("grpc.max_reconnect_backoff_ms", 50)]) as channel:
         wait_until(lambda: answers_live(GRPCInferenceServiceStub(channel)), 60, "ServerLive")
     assert worker.terminate() in SIGTERM_EXIT_CODES

@@ -1,7 +1,7 @@
 """Jars of applications taken apart, each with an AOT cache from one run of it: a start takes half the CPU time.
 
-An application that cannot use its cache starts without it. ``ROUNDHOUSE_E2E_TRAINED`` names a folder of test processes
-that share them; else each process has its own, which goes when it ends.
+An application that cannot use its cache starts without it. ``ROUNDHOUSE_E2E_TRAINED`` names a folder for test processes
+that share them, and compiled programs; else each process has its own, which goes when it ends.
 """
 
 import atexit
@@ -32,7 +32,8 @@ def java() -> str:
 
 
 @functools.cache
-def _folder() -> Path:
+def shared_folder() -> Path:
+    """For files that all tests of a run may use; it goes when the run ends."""
     if shared := os.environ.get("ROUNDHOUSE_E2E_TRAINED"):
         return Path(shared)
     own = tempfile.TemporaryDirectory(prefix="roundhouse-e2e-", ignore_cleanup_errors=True)
@@ -45,8 +46,8 @@ def trained(jar: Path, run: Callable[[Path, str, Path], str]) -> Trained:
 
     It returns what to say when no cache was left.
     """
-    home = _folder() / jar.stem
-    with (_folder() / f"{jar.stem}.lock").open("w") as lock:
+    home = shared_folder() / jar.stem
+    with (shared_folder() / f"{jar.stem}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         cache = home / "aot"
         unpacked = home / "app" / jar.name

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import tritonclient.grpc as triton
 
-from trained import Trained, java, trained
+from trained import Trained, java, shared_folder, trained
 from unused_ports import unused_ports
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -55,7 +55,7 @@ def worker_command(jar: Path, models: Path, ports: "Ports", jvm: Sequence[str], 
         "-jar",
         str(jar),
         f"--roundhouse.worker.repository.directories={models}",
-        *(default for default in KEEP_NOTHING if not any(s.startswith(default.split("=")[0]) for s in settings)),
+        *(default for default in kept_files() if not any(s.startswith(default.split("=")[0]) for s in settings)),
         f"--server.port={ports.http}",
         f"--spring.grpc.server.port={ports.grpc}",
         f"--management.server.port={ports.metrics}",
@@ -95,7 +95,13 @@ def memory_options(mebibytes: int) -> list[str]:
     return subprocess.run(command, capture_output=True, text=True, env=environment, check=True).stdout.split()
 
 
-KEEP_NOTHING = ("--roundhouse.worker.scheduler.cost-file=none", "--roundhouse.worker.compile.cache=none")
+COMPILE_EVERYTHING = "--roundhouse.worker.compile.cache=none"
+
+
+def kept_files() -> tuple[str, ...]:
+    """Settings that keep a machine's costs and programs out of tests; those of a run compile each program once."""
+    executables = shared_folder() / "executables"
+    return ("--roundhouse.worker.scheduler.cost-file=none", f"--roundhouse.worker.compile.cache={executables}")
 
 
 class WorkerProcess:
