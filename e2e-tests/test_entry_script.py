@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from worker_process import ROOT, WorkerProcess, free_ports, wait_until
+from worker_process import ROOT, WorkerProcess, free_ports, kept_files, wait_until
 
 SCRIPT = ROOT / "roundhouse"
 
@@ -158,8 +158,8 @@ def test_should_serve_in_the_foreground_and_leave_nothing_when_stopped(
     ports = free_ports()
     http, grpc, metrics = (ports.http, ports.grpc, ports.metrics) if chosen else (0, 0, 0)
     arguments = ["--http-port", http, "--grpc-port", grpc, "--metrics-port", metrics]
-    arguments += ["--set", "roundhouse.worker.scheduler.cost-file=none"]
-    arguments += ["--set", "roundhouse.worker.compile.cache=none"]
+    for setting in kept_files():
+        arguments += ["--set", setting.removeprefix("--")]
     log = tmp_path / "log"
     with log.open("w") as out:
         up = subprocess.Popen(

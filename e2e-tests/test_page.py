@@ -1,6 +1,7 @@
 """The live page in headless Chromium: before a worker, and before made-up events of 10,000 models on 1,000 workers."""
 
 import json
+import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -80,6 +81,13 @@ def test_should_have_the_types_that_its_comments_say() -> None:
     command = [client_tools.need("node"), str(tsc), *options, *libraries, *map(str, sorted(FILES.glob("*.js")))]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=SECONDS)
     assert done.returncode == 0, done.stdout
+
+
+def test_should_say_so_when_a_process_takes_a_connection_and_does_not_answer(tmp_path: Path) -> None:
+    module = shutil.copy(FILES / "reading.js", tmp_path / "reading.mjs")  # Node goes by the name
+    reading = [client_tools.need("node"), NODE / "reading.mjs", module, "200"]
+    done = subprocess.run(reading, capture_output=True, text=True, timeout=SECONDS)
+    assert json.loads(done.stdout) == {"why": "no answer within 0.2 s"}, done.stderr
 
 
 def test_should_show_what_a_worker_does(of_worker: Seen) -> None:

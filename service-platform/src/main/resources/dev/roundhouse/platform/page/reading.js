@@ -3,6 +3,9 @@
 
 const LEAST_MILLIS = 1000;
 
+/** A process that is stopped, or whose network is gone, closes no connection. */
+const ANSWER_MILLIS = 30_000;
+
 /** What is large is read less often: reading takes a tenth of the time at most. */
 const PARTS_OF_PAUSE = 9;
 
@@ -17,11 +20,13 @@ export class ReadAgain {
    * @param {() => string} path
    * @param {(document: T, atMillis: number) => void} took told of each, with the time of the process that answered
    * @param {(why: string) => void} failed
+   * @param {number} answerMillis how long an answer may take
    */
-  constructor(path, took, failed) {
+  constructor(path, took, failed, answerMillis = ANSWER_MILLIS) {
     this.path = path;
     this.took = took;
     this.failed = failed;
+    this.answerMillis = answerMillis;
   }
 
   open() {
@@ -38,16 +43,22 @@ export class ReadAgain {
   async #read(turn) {
     const began = performance.now();
     try {
-      const answer = await fetch(this.path());
+      const answer = await fetch(this.path(), { signal: AbortSignal.timeout(this.answerMillis) });
       const told = await answer.json();
       if (turn !== this.#turn) return;
       if (!answer.ok) throw new Error(told.error ?? `answered ${answer.status}`);
       this.took(told, Date.parse(answer.headers.get("Date") ?? "") || Date.now());
     } catch (error) {
       if (turn !== this.#turn) return;
-      this.failed(error instanceof Error ? error.message : String(error));
+      this.failed(this.#why(error));
     }
     const pause = Math.max(LEAST_MILLIS, PARTS_OF_PAUSE * (performance.now() - began));
     this.#timer = window.setTimeout(() => void this.#read(turn), pause);
+  }
+
+  /** @param {unknown} error */
+  #why(error) {
+    if (!(error instanceof Error)) return String(error);
+    return error.name === "TimeoutError" ? `no answer within ${this.answerMillis / 1000} s` : error.message;
   }
 }
