@@ -3,20 +3,23 @@ package dev.roundhouse.gateway.route;
 import dev.roundhouse.platform.telemetry.SpanExport;
 import dev.roundhouse.platform.telemetry.SpanWriter;
 import dev.roundhouse.platform.telemetry.TraceContexts;
+import dev.roundhouse.platform.telemetry.WrittenSpan;
 import io.grpc.Status;
-import io.opentelemetry.api.trace.Span;
+import io.opentelemetry.api.common.AttributeKey;
 import io.opentelemetry.api.trace.SpanContext;
 import io.opentelemetry.api.trace.SpanKind;
-import io.opentelemetry.api.trace.StatusCode;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 
 /**
  * The spans of one sampled request: one of the request, and within it one of each worker that it
  * was sent to. For the request's event loop, until it has ended.
  */
 final class RequestTrace {
+  private static final AttributeKey<String> MODEL = AttributeKey.stringKey("roundhouse.model");
+  private static final AttributeKey<String> WORKER = AttributeKey.stringKey("roundhouse.worker");
+  private static final AttributeKey<String> WHY = AttributeKey.stringKey("roundhouse.why");
+  private static final AttributeKey<String> STATUS = AttributeKey.stringKey("roundhouse.status");
 
   /** Why a worker was asked. */
   enum Why {
@@ -79,26 +82,27 @@ final class RequestTrace {
   }
 
   private void tell(SpanWriter to, Status status, long endNanos) {
-    Span request = to.begin(own, caller, SpanKind.SERVER, "infer " + model, epoch(startNanos));
-    request.setAttribute("roundhouse.model", model);
+    WrittenSpan request =
+        to.begin(own, caller, SpanKind.SERVER, "infer " + model, epoch(startNanos));
+    request.set(MODEL, model);
     end(request, status, endNanos);
     for (Asked each : asked) {
-      Span span =
+      WrittenSpan span =
           to.begin(
               each.span, own, SpanKind.CLIENT, "worker " + each.worker, epoch(each.beganNanos));
-      span.setAttribute("roundhouse.worker", each.worker);
-      span.setAttribute("roundhouse.why", each.why.name());
+      span.set(WORKER, each.worker);
+      span.set(WHY, each.why.name());
       end(span, each.status, each.endNanos);
     }
   }
 
-  private void end(Span span, Status status, long nanos) {
-    span.setAttribute("roundhouse.status", status.getCode().name());
+  private void end(WrittenSpan span, Status status, long nanos) {
+    span.set(STATUS, status.getCode().name());
     if (!status.isOk() && status.getCode() != Status.Code.CANCELLED) {
       String text = status.getDescription();
-      span.setStatus(StatusCode.ERROR, text == null ? "" : text);
+      span.error(text == null ? "" : text);
     }
-    span.end(epoch(nanos), TimeUnit.NANOSECONDS);
+    span.end(epoch(nanos));
   }
 
   private long epoch(long nanos) {

@@ -1,19 +1,11 @@
 package dev.roundhouse.platform.telemetry;
 
-import io.opentelemetry.api.trace.Span;
-import io.opentelemetry.api.trace.SpanBuilder;
 import io.opentelemetry.api.trace.SpanContext;
 import io.opentelemetry.api.trace.SpanKind;
-import io.opentelemetry.api.trace.Tracer;
-import io.opentelemetry.context.Context;
 import io.opentelemetry.sdk.resources.Resource;
 import io.opentelemetry.sdk.trace.IdGenerator;
-import io.opentelemetry.sdk.trace.ReadWriteSpan;
-import io.opentelemetry.sdk.trace.ReadableSpan;
-import io.opentelemetry.sdk.trace.SdkTracerProvider;
-import io.opentelemetry.sdk.trace.SpanProcessor;
+import io.opentelemetry.sdk.trace.data.LinkData;
 import io.opentelemetry.sdk.trace.data.SpanData;
-import io.opentelemetry.sdk.trace.samplers.Sampler;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
@@ -24,23 +16,13 @@ import java.util.concurrent.TimeUnit;
  * thread-safe.
  */
 public final class SpanWriter {
-  private static final String SCOPE = "dev.roundhouse";
-
   private final IdGenerator random = IdGenerator.random();
   private final List<SpanData> spans = new ArrayList<>();
   private final SharedRuns runs = new SharedRuns();
-  private final Tracer tracer;
-  private SpanContext next = SpanContext.getInvalid();
+  private final Resource resource;
 
   SpanWriter(Resource resource) {
-    tracer =
-        SdkTracerProvider.builder()
-            .setResource(resource)
-            .setSampler(Sampler.alwaysOn())
-            .setIdGenerator(new Given())
-            .addSpanProcessor(new Ended())
-            .build()
-            .get(SCOPE);
+    this.resource = resource;
   }
 
   /** Now, in nanoseconds since 1970. */
@@ -56,49 +38,41 @@ public final class SpanWriter {
    * @param parent invalid for none
    * @param startNanos since 1970
    */
-  public Span begin(
+  public WrittenSpan begin(
       SpanContext own, SpanContext parent, SpanKind kind, String name, long startNanos) {
-    return begin(own, parent, kind, name, startNanos, List.of());
-  }
-
-  private Span begin(
-      SpanContext own,
-      SpanContext parent,
-      SpanKind kind,
-      String name,
-      long startNanos,
-      List<SpanContext> links) {
-    next = own;
-    Context under = parent.isValid() ? Context.root().with(Span.wrap(parent)) : Context.root();
-    SpanBuilder span =
-        tracer
-            .spanBuilder(name)
-            .setParent(under)
-            .setSpanKind(kind)
-            .setStartTimestamp(startNanos, TimeUnit.NANOSECONDS);
-    links.forEach(span::addLink);
-    return span.startSpan();
+    return new WrittenSpan(this, own, parent, kind, name, startNanos, List.of());
   }
 
   /** Begins a span within another of this application, which its caller ends. */
-  public Span begin(SpanContext within, String name, long startNanos) {
+  public WrittenSpan begin(SpanContext within, String name, long startNanos) {
     return begin(within, name, startNanos, List.of());
   }
 
   /** As {@link #begin(SpanContext, String, long)}, with links to spans elsewhere. */
-  public Span begin(SpanContext within, String name, long startNanos, List<SpanContext> links) {
+  public WrittenSpan begin(
+      SpanContext within, String name, long startNanos, List<SpanContext> links) {
     SpanContext own =
         SpanContext.create(
             within.getTraceId(),
             random.generateSpanId(),
             within.getTraceFlags(),
             within.getTraceState());
-    return begin(own, within, SpanKind.INTERNAL, name, startNanos, links);
+    List<LinkData> linked = links.stream().map(LinkData::create).toList();
+    return new WrittenSpan(this, own, within, SpanKind.INTERNAL, name, startNanos, linked);
   }
 
   /** What the requests that are sent now had a part in. */
   public SharedRuns runs() {
     return runs;
+  }
+
+  /** Whose spans they are. */
+  Resource resource() {
+    return resource;
+  }
+
+  void add(SpanData ended) {
+    spans.add(ended);
   }
 
   /** Spans since {@link #clear}. */
@@ -113,37 +87,5 @@ public final class SpanWriter {
 
   void clear() {
     spans.clear();
-  }
-
-  private final class Given implements IdGenerator {
-    @Override
-    public String generateSpanId() {
-      return next.getSpanId();
-    }
-
-    @Override
-    public String generateTraceId() {
-      return next.getTraceId();
-    }
-  }
-
-  private final class Ended implements SpanProcessor {
-    @Override
-    public void onStart(Context parent, ReadWriteSpan span) {}
-
-    @Override
-    public boolean isStartRequired() {
-      return false;
-    }
-
-    @Override
-    public void onEnd(ReadableSpan span) {
-      spans.add(span.toSpanData());
-    }
-
-    @Override
-    public boolean isEndRequired() {
-      return true;
-    }
   }
 }

@@ -8,13 +8,11 @@ import dev.roundhouse.platform.config.StartRefusedException;
 import dev.roundhouse.platform.config.TelemetryProperties;
 import dev.roundhouse.platform.config.TelemetryProperties.Protocol;
 import dev.roundhouse.platform.telemetry.OtlpReceiver.Received;
-import io.opentelemetry.api.trace.Span;
+import io.opentelemetry.api.common.AttributeKey;
 import io.opentelemetry.api.trace.SpanContext;
 import io.opentelemetry.api.trace.SpanKind;
-import io.opentelemetry.api.trace.StatusCode;
 import java.time.Duration;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -59,12 +57,12 @@ class SpanExportTest {
 
   private static void tell(SpanWriter to, SpanContext own, SpanContext caller) {
     long start = 1_700_000_000_000_000_000L;
-    Span outer = to.begin(own, caller, SpanKind.SERVER, "infer m", start);
-    outer.setAttribute("model", "m");
-    outer.setAttribute("rows", 3);
-    outer.setStatus(StatusCode.ERROR, "it failed");
-    to.begin(own, "queue", start + 100).end(start + 200, TimeUnit.NANOSECONDS);
-    outer.end(start + 300, TimeUnit.NANOSECONDS);
+    WrittenSpan outer = to.begin(own, caller, SpanKind.SERVER, "infer m", start);
+    outer.set(AttributeKey.stringKey("model"), "m");
+    outer.set(AttributeKey.longKey("rows"), 3L);
+    outer.error("it failed");
+    to.begin(own, "queue", start + 100).end(start + 200);
+    outer.end(start + 300);
   }
 
   @Test

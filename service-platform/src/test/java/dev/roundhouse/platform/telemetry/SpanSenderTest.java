@@ -13,7 +13,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
@@ -134,8 +133,7 @@ class SpanSenderTest {
   }
 
   private void tell(SpanWriter to) {
-    to.begin(own(), SpanContext.getInvalid(), SpanKind.SERVER, "infer m", 1)
-        .end(2, TimeUnit.NANOSECONDS);
+    to.begin(own(), SpanContext.getInvalid(), SpanKind.SERVER, "infer m", 1).end(2);
   }
 
   private static final class Taking implements SpanExporter {

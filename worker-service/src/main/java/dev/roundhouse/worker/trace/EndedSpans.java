@@ -7,12 +7,11 @@ import dev.roundhouse.engine.request.Status;
 import dev.roundhouse.platform.telemetry.EndedRequest;
 import dev.roundhouse.platform.telemetry.SharedRuns;
 import dev.roundhouse.platform.telemetry.SpanWriter;
-import io.opentelemetry.api.trace.Span;
+import dev.roundhouse.platform.telemetry.WrittenSpan;
+import io.opentelemetry.api.common.AttributeKey;
 import io.opentelemetry.api.trace.SpanContext;
 import io.opentelemetry.api.trace.SpanKind;
-import io.opentelemetry.api.trace.StatusCode;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -36,6 +35,24 @@ record EndedSpans(
     int moreCalls)
     implements EndedRequest {
   private static final String COMPUTE = "compute";
+  private static final AttributeKey<String> REQUEST_ID =
+      AttributeKey.stringKey("roundhouse.request_id");
+  private static final AttributeKey<Long> CALLS_WITHOUT_SPANS =
+      AttributeKey.longKey("roundhouse.calls_without_spans");
+  private static final AttributeKey<String> MODEL = AttributeKey.stringKey("roundhouse.model");
+  private static final AttributeKey<String> SHED = AttributeKey.stringKey("roundhouse.shed");
+  private static final AttributeKey<String> STATUS = AttributeKey.stringKey("roundhouse.status");
+  private static final AttributeKey<String> MESSAGE = AttributeKey.stringKey("roundhouse.message");
+  private static final AttributeKey<String> MODEL_VERSION =
+      AttributeKey.stringKey("roundhouse.model_version");
+  private static final AttributeKey<Long> BATCH_ROWS =
+      AttributeKey.longKey("roundhouse.batch_rows");
+  private static final AttributeKey<Long> PADDING_ROWS =
+      AttributeKey.longKey("roundhouse.padding_rows");
+  private static final AttributeKey<Boolean> WEIGHTS_CAME =
+      AttributeKey.booleanKey("roundhouse.weights_came");
+  private static final AttributeKey<Long> LOAD_NS = AttributeKey.longKey("roundhouse.load_ns");
+  private static final AttributeKey<String> RUN = AttributeKey.stringKey("roundhouse.run");
 
   @Override
   public void join(SharedRuns runs) {
@@ -49,13 +66,13 @@ record EndedSpans(
 
   @Override
   public void tell(SpanWriter to) {
-    Span span =
+    WrittenSpan span =
         to.begin(own, caller, SpanKind.SERVER, "infer " + model, epoch(request.startNanos()));
     if (!requestId.isEmpty()) {
-      span.setAttribute("roundhouse.request_id", requestId);
+      span.set(REQUEST_ID, requestId);
     }
     if (moreCalls > 0) {
-      span.setAttribute("roundhouse.calls_without_spans", moreCalls);
+      span.set(CALLS_WITHOUT_SPANS, (long) moreCalls);
     }
     end(to, span, request, calls.isEmpty()); // else they say more of its stages
     for (CallReport call : calls) {
@@ -63,8 +80,8 @@ record EndedSpans(
     }
   }
 
-  private void end(SpanWriter to, Span span, CallReport report, boolean withStages) {
-    span.setAttribute("roundhouse.model", report.model());
+  private void end(SpanWriter to, WrittenSpan span, CallReport report, boolean withStages) {
+    span.set(MODEL, report.model());
     switch (report.outcome()) {
       case Outcome.Completed completed -> {
         completed(span, completed);
@@ -75,36 +92,36 @@ record EndedSpans(
       case Outcome.Refused refused -> failed(span, refused.status(), refused.message());
       case Outcome.Failed failed -> failed(span, failed.status(), failed.message());
       case Outcome.Shed shed -> {
-        span.setAttribute("roundhouse.shed", shed.reason().name());
+        span.set(SHED, shed.reason().name());
         failed(span, shed.status(), shed.message());
       }
       case Outcome.Cancelled cancelled -> failed(span, Status.CANCELLED, cancelled.message());
     }
-    span.end(epoch(report.endNanos()), TimeUnit.NANOSECONDS);
+    span.end(epoch(report.endNanos()));
   }
 
   /** What is the caller's fault, or wish, is no error of this service. */
-  private static void failed(Span span, Status status, String message) {
-    span.setAttribute("roundhouse.status", status.name());
+  private static void failed(WrittenSpan span, Status status, String message) {
+    span.set(STATUS, status.name());
     switch (status) {
       case INVALID_ARGUMENT, NOT_FOUND, FAILED_PRECONDITION, CANCELLED ->
-          span.setAttribute("roundhouse.message", message);
-      default -> span.setStatus(StatusCode.ERROR, message);
+          span.set(MESSAGE, message);
+      default -> span.error(message);
     }
   }
 
-  private static void completed(Span span, Outcome.Completed completed) {
+  private static void completed(WrittenSpan span, Outcome.Completed completed) {
     Outcome.Timings took = completed.timings();
-    span.setAttribute("roundhouse.status", "OK");
-    span.setAttribute("roundhouse.model_version", completed.modelVersion());
+    span.set(STATUS, "OK");
+    span.set(MODEL_VERSION, completed.modelVersion());
     if (took.batchRows() > 0) {
-      span.setAttribute("roundhouse.batch_rows", took.batchRows());
-      span.setAttribute("roundhouse.padding_rows", took.paddingRows());
+      span.set(BATCH_ROWS, (long) took.batchRows());
+      span.set(PADDING_ROWS, (long) took.paddingRows());
     }
     Receipt receipt = completed.receipt();
     if (receipt != null && receipt.weightsCame()) {
-      span.setAttribute("roundhouse.weights_came", true);
-      span.setAttribute("roundhouse.load_ns", receipt.loadNanos());
+      span.set(WEIGHTS_CAME, true);
+      span.set(LOAD_NS, receipt.loadNanos());
     }
   }
 
@@ -125,15 +142,13 @@ record EndedSpans(
       stage(to, within, COMPUTE, start, end);
     } else if (end > start) {
       List<SpanContext> others = to.runs().others(run, own);
-      to.begin(within, COMPUTE, epoch(start), others)
-          .setAttribute("roundhouse.run", run.id())
-          .end(epoch(end), TimeUnit.NANOSECONDS);
+      to.begin(within, COMPUTE, epoch(start), others).set(RUN, run.id()).end(epoch(end));
     }
   }
 
   private void stage(SpanWriter to, SpanContext within, String name, long start, long end) {
     if (end > start) {
-      to.begin(within, name, epoch(start)).end(epoch(end), TimeUnit.NANOSECONDS);
+      to.begin(within, name, epoch(start)).end(epoch(end));
     }
   }
 
