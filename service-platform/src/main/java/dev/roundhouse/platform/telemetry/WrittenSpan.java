@@ -16,9 +16,8 @@ import io.opentelemetry.sdk.trace.data.StatusData;
 import java.util.List;
 
 /**
- * A span of something that is over. The SDK's own spans are for what goes on: they have locks,
- * limits and a clock, and take twice as long to make. For the thread that writes it, and read by
- * any after {@link #end}.
+ * A span of something that is over. The SDK's own spans are for what goes on, with locks, limits
+ * and a clock. For the thread that writes it, and read by any after {@link #end}.
  */
 public final class WrittenSpan implements SpanData {
   private static final String SCOPE = "dev.roundhouse";
