@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 from trained import java, trained
-from worker_process import JVM_OPTIONS, Ports, free_ports, kept_files, trained_worker, wait_until
+from worker_process import COMPILE_EVERYTHING, JVM_OPTIONS, Ports, free_ports, trained_worker, wait_until
 
 NODE_OPTIONS = ("-Xmx64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "--enable-native-access=ALL-UNNAMED")
 
@@ -58,7 +58,8 @@ class Node:
         command += [f"--{key}={value}" for key, value in settings.items()]
         self.started = time.monotonic()
         with self.log.open("w") as out:
-            self.process = subprocess.Popen([*command, *kept_files()], stdout=out, stderr=out)
+            command += ["--roundhouse.worker.scheduler.cost-file=none", COMPILE_EVERYTHING]
+            self.process = subprocess.Popen(command, stdout=out, stderr=out)
 
     def stop(self) -> None:
         self.process.terminate()

@@ -57,7 +57,8 @@ public final class SpanWriter {
             random.generateSpanId(),
             within.getTraceFlags(),
             within.getTraceState());
-    List<LinkData> linked = links.stream().map(LinkData::create).toList();
+    List<LinkData> linked =
+        links.isEmpty() ? List.of() : links.stream().map(LinkData::create).toList();
     return new WrittenSpan(this, own, within, SpanKind.INTERNAL, name, startNanos, linked);
   }
 

@@ -42,6 +42,7 @@ export class ReadAgain {
   /** @param {number} turn */
   async #read(turn) {
     const began = performance.now();
+    let parts = PARTS_OF_PAUSE;
     try {
       const answer = await fetch(this.path(), { signal: AbortSignal.timeout(this.answerMillis) });
       const told = await answer.json();
@@ -51,8 +52,9 @@ export class ReadAgain {
     } catch (error) {
       if (turn !== this.#turn) return;
       this.failed(this.#why(error));
+      parts = 0; // it may be back in a second
     }
-    const pause = Math.max(LEAST_MILLIS, PARTS_OF_PAUSE * (performance.now() - began));
+    const pause = Math.max(LEAST_MILLIS, parts * (performance.now() - began));
     this.#timer = window.setTimeout(() => void this.#read(turn), pause);
   }
 
