@@ -22,6 +22,7 @@ import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.request.Outcome;
 import dev.roundhouse.engine.request.Submission;
 import dev.roundhouse.engine.residency.Residency;
+import dev.roundhouse.engine.schedule.TenantShare;
 import dev.roundhouse.engine.sequence.SequenceMemory;
 import dev.roundhouse.engine.sequence.SequenceRules;
 import dev.roundhouse.engine.state.DeviceStates;
@@ -114,7 +115,8 @@ final class RequestPath {
             new Admission.Limits(
                 options.maxQueueDepth(),
                 options.limitNames().maxQueueDepth(),
-                options.maxAnswerBytes()),
+                options.maxAnswerBytes(),
+                options.discipline().get() instanceof TenantShare share ? share.tenants() : 1),
             accounting,
             states,
             dispatch::submit,

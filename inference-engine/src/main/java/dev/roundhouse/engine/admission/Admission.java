@@ -17,6 +17,7 @@ import dev.roundhouse.engine.queue.QueueShares;
 import dev.roundhouse.engine.queue.QueuedRequest;
 import dev.roundhouse.engine.queue.QueuedRequest.State;
 import dev.roundhouse.engine.queue.RefusedException;
+import dev.roundhouse.engine.queue.TenantPlaces;
 import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.request.Outcome;
 import dev.roundhouse.engine.request.ShedReason;
@@ -26,6 +27,7 @@ import dev.roundhouse.engine.sequence.Sequences;
 import dev.roundhouse.engine.sequence.Step;
 import dev.roundhouse.engine.state.DeviceStates;
 import dev.roundhouse.engine.time.NanoClock;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BiFunction;
 import java.util.function.ObjLongConsumer;
 import java.util.function.Predicate;
@@ -41,6 +43,7 @@ public final class Admission {
   private final Limits limits;
   private final ByteBudget bytes;
   private final QueueShares shares;
+  private final TenantPlaces places;
   private final Accounting accounting;
   private final Predicate<QueuedRequest> handOver;
   private final BiFunction<QueuedRequest, ComposedModel, ComposedRun> runs;
@@ -54,8 +57,9 @@ public final class Admission {
    * @param queueDepth requests that may wait per model
    * @param queueDepthName where an operator sets that
    * @param answerBytes most bytes of an answer, as a message holds no more
+   * @param tenants that requests may be of; each has a queue of that depth at each model
    */
-  public record Limits(int queueDepth, String queueDepthName, long answerBytes) {}
+  public record Limits(int queueDepth, String queueDepthName, long answerBytes, int tenants) {}
 
   /**
    * @param accounting of accepted requests' memory and callers' shares
@@ -81,6 +85,7 @@ public final class Admission {
     this.runs = runs;
     bytes = accounting.bytes();
     shares = accounting.shares();
+    places = new TenantPlaces(limits.tenants());
     sequences = new Sequences(bytes, clock, states, this::handOver, later);
   }
 
@@ -104,6 +109,7 @@ public final class Admission {
           "the request for model '%s' has been submitted before; make a new one for each call"
               .formatted(request.request().modelName()));
     }
+    places.require(request.tenant());
     try {
       admit(request, target);
     } catch (RefusedException e) {
@@ -307,22 +313,33 @@ public final class Admission {
     boolean committed = request.isCommitted() || request.commit();
     int limit = committed ? Integer.MAX_VALUE : model.queueRules().depth(limits.queueDepth);
     int share = shares.cell(request.request().caller(), model.shareKey());
-    if (!model.counters().enter(limit) && !enterReserve(model, share, limit)) {
+    boolean ofTenant = places.areCounted() && !committed;
+    AtomicInteger place = ofTenant ? places.take(model.shareKey(), request.tenant(), limit) : null;
+    boolean entered =
+        ofTenant
+            ? place != null && model.counters().enter(Integer.MAX_VALUE)
+            : model.counters().enter(limit) || enterReserve(model, share, limit);
+    if (!entered) {
       bytes.giveBack(needed);
+      if (place != null) {
+        place.getAndDecrement();
+      }
       if (model.counters().isClosed()) {
         return false;
       }
       throw new RefusedException(
           Status.RESOURCE_EXHAUSTED,
-          "Exceeds maximum queue size: %d requests wait for model '%s' and the limit is %d; retry later or raise %s"
+          "Exceeds maximum queue size: %d requests wait for model '%s' and the limit is %d%s; retry later or raise %s"
               .formatted(
                   model.counters().waiting(),
                   model.name(),
                   limit,
+                  ofTenant ? " of each tenant" : "",
                   model.queueRules().depthSetting(limits.queueDepth, limits.queueDepthName)));
     }
     shares.enter(share);
     request.countIn(share);
+    request.countAt(place);
     return true;
   }
 

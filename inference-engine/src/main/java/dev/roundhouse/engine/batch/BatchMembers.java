@@ -90,6 +90,21 @@ public abstract sealed class BatchMembers permits BatchSlot {
     rows = 0;
   }
 
+  /**
+   * Counts rows by tenant.
+   *
+   * @param byTenant filled
+   */
+  public void countRows(int[] byTenant) {
+    Arrays.fill(byTenant, 0);
+    for (int member = 0; member < size; member++) {
+      QueuedRequest request = requests[member];
+      if (request != null) {
+        byTenant[request.tenant()] += rowCounts[member];
+      }
+    }
+  }
+
   /** True when others are exactly the same rows in the same order, none of them dropped. */
   final boolean isSameRows(BatchMembers other) {
     if (size != other.size || live != size) {

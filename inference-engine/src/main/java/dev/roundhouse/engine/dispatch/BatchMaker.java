@@ -14,11 +14,13 @@ final class BatchMaker {
   private final WarmUp warmUp;
   private final BatchEnd batchEnd;
   private final LongestCycle cycles = new LongestCycle();
+  private final int[] rows;
   private boolean warmedLast;
 
   BatchMaker(DispatchParts parts, BatchEnd batchEnd) {
     this.batchEnd = batchEnd;
     lanes = parts.lanes();
+    rows = new int[lanes.tenants()];
     slots = parts.slots();
     former = parts.former();
     warmUp = parts.warmUp();
@@ -37,7 +39,7 @@ final class BatchMaker {
       boolean charges = !lanes.isIdle();
       batchEnd.chargeWarmUp(charges);
       if (charges) {
-        lanes.chosen(slot.lane(), slot.expectedNanos(), now);
+        lanes.chosen(slot.lane(), rows(slot), slot.expectedNanos(), now);
       }
       return slot;
     }
@@ -60,13 +62,21 @@ final class BatchMaker {
     for (ModelLane lane = lanes.next(now); lane != null; lane = lanes.next(now)) {
       former.form(slot, lane, now);
       if (slot.size() > 0) {
-        lanes.chosen(lane, slot.expectedNanos(), now);
+        lanes.chosen(lane, rows(slot), slot.expectedNanos(), now);
         lanes.settle(lane, now);
         return true;
       }
       lanes.settle(lane, now);
     }
     return false;
+  }
+
+  /** By tenant; none of them where there is one. */
+  private int[] rows(BatchSlot slot) {
+    if (rows.length > 1) {
+      slot.countRows(rows);
+    }
+    return rows;
   }
 
   /** How long it takes from one choice to the next; its figure is any thread's. */

@@ -227,7 +227,8 @@ public final class DispatchLoop {
         parts.recent().latest(lanes),
         parts.recentLoads().latest(lanes),
         parts.slots().used(),
-        parts.recentEvictions().latest(lanes));
+        parts.recentEvictions().latest(lanes),
+        lanes.tenantNanos());
   }
 
   // --- the end

@@ -46,7 +46,7 @@ record DispatchParts(
         accounting,
         context.clock(),
         lanes,
-        new SharedParts(),
+        new SharedParts(lanes.tenants()),
         cache,
         new BatchSlots(context.device(), ledger),
         new BatchFormer(drops, lanes, discipline.shedsByCost()),

@@ -20,6 +20,8 @@ import org.jspecify.annotations.Nullable;
  * @param loads of weights, the latest ones, failed ones included
  * @param usedSlots of the {@link #BATCH_SLOTS}, those that hold a batch
  * @param evictions the latest ones, without those of models that are gone
+ * @param tenantNanos device time that each tenant has had, by its number; none where nobody is told
+ *     apart
  */
 public record DispatchState(
     String discipline,
@@ -32,7 +34,8 @@ public record DispatchState(
     Latest runs,
     Latest loads,
     int usedSlots,
-    List<Eviction> evictions) {
+    List<Eviction> evictions,
+    long[] tenantNanos) {
   /** Batches that may be made up, run and answered at once. */
   public static final int BATCH_SLOTS = BatchSlots.COUNT;
 

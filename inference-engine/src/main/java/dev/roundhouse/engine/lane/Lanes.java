@@ -5,10 +5,12 @@ import dev.roundhouse.engine.model.Servable;
 import dev.roundhouse.engine.observe.ModelCounters;
 import dev.roundhouse.engine.queue.ModelQueue;
 import dev.roundhouse.engine.queue.QueuedRequest;
+import dev.roundhouse.engine.queue.TenantQueues;
 import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.residency.WeightCache;
 import dev.roundhouse.engine.schedule.Discipline;
 import dev.roundhouse.engine.schedule.ReadyHeap;
+import dev.roundhouse.engine.schedule.TenantShare;
 import dev.roundhouse.engine.thread.OwnerThread;
 import java.util.ArrayDeque;
 import java.util.Arrays;
@@ -32,6 +34,11 @@ public final class Lanes {
 
   /** Of lanes with requests whose weights are neither on the device nor on their way. */
   private final Discipline toLoad;
+
+  /** The same two where there are several tenants; null for one. */
+  private final @Nullable TenantShare tenants;
+
+  private final @Nullable TenantShare tenantsToLoad;
 
   private final WeightCache cache;
   private final OwnerThread owner;
@@ -61,8 +68,20 @@ public final class Lanes {
     }
     this.discipline = discipline;
     this.toLoad = toLoad;
+    tenants = discipline instanceof TenantShare share ? share : null;
+    tenantsToLoad = toLoad instanceof TenantShare share ? share : null;
     this.cache = cache;
     this.owner = owner;
+  }
+
+  /** Tenants that requests are of. */
+  public int tenants() {
+    return tenants == null ? 1 : tenants.tenants();
+  }
+
+  /** Device time that each tenant has had, by its number; none where nobody is told apart. */
+  public long[] tenantNanos() {
+    return tenants == null ? new long[0] : tenants.hadNanos();
   }
 
   public void add(ModelLane lane) {
@@ -161,9 +180,17 @@ public final class Lanes {
     rank(get(slot));
   }
 
-  /** Takes note of a batch that is to run, on whose account, and what it is expected to take. */
-  public void chosen(ModelLane lane, long expectedNanos, long nowNanos) {
-    discipline.charge(lane.modelIndex(), expectedNanos, nowNanos);
+  /**
+   * Takes note of a batch that is to run, on whose account, and what it is expected to take.
+   *
+   * @param rows that each tenant has in it; borrowed
+   */
+  public void chosen(ModelLane lane, int[] rows, long expectedNanos, long nowNanos) {
+    if (tenants == null) {
+      discipline.charge(lane.modelIndex(), expectedNanos, nowNanos);
+    } else {
+      tenants.charge(lane.modelIndex(), rows, expectedNanos, nowNanos);
+    }
   }
 
   /** Takes note of what a run took, on whose account, and when it ended. */
@@ -270,7 +297,20 @@ public final class Lanes {
     if (ahead != null) {
       return ahead;
     }
-    return discipline.isEmpty() ? null : get(discipline.choose());
+    if (discipline.isEmpty()) {
+      return null;
+    }
+    ModelLane chosen = get(discipline.choose());
+    if (tenants != null) {
+      lead(chosen, tenants.chosenTenant());
+    }
+    return chosen;
+  }
+
+  private static void lead(ModelLane lane, int tenant) {
+    if (lane.queue() instanceof TenantQueues queues) {
+      queues.lead(tenant);
+    }
   }
 
   /**
@@ -386,7 +426,9 @@ public final class Lanes {
   private @Nullable ModelLane nextCommitted() {
     for (QueuedRequest call = committed.peek(); call != null; call = committed.peek()) {
       if (hasRowsLeft(call)) {
-        return get(call.modelIndex());
+        ModelLane lane = get(call.modelIndex());
+        lead(lane, call.tenant());
+        return lane;
       }
       committed.remove();
     }
@@ -450,6 +492,15 @@ public final class Lanes {
 
   private void rankToLoad(ModelLane lane) {
     ModelQueue queue = lane.queue();
+    if (tenantsToLoad != null && queue instanceof TenantQueues queues) {
+      rank(
+          tenantsToLoad,
+          lane.modelIndex(),
+          queues,
+          tenantsToLoad.modelsWatchQueues(),
+          cache.expectedNanos(lane.weights()));
+      return;
+    }
     toLoad.ready(
         lane.modelIndex(),
         new Discipline.Front(
@@ -458,9 +509,33 @@ public final class Lanes {
             cache.expectedNanos(lane.weights())));
   }
 
+  /** Tells where a lane stands for each tenant. */
+  private static void rank(
+      TenantShare share, int slot, TenantQueues queues, boolean watches, double costNanos) {
+    for (int tenant = 0; tenant < share.tenants(); tenant++) {
+      ModelQueue queue = queues.of(tenant);
+      if (queue.isEmpty()) {
+        share.notReady(slot, tenant);
+      } else {
+        share.ready(
+            slot,
+            tenant,
+            new Discipline.Front(
+                queue.get(0).arrivalNanos(),
+                watches ? queue.earliestDeadlineNanos() : InferenceRequest.NO_DEADLINE,
+                costNanos));
+      }
+    }
+  }
+
   /** Tells the discipline where a lane stands; its queue is not empty. */
   private void rank(ModelLane lane) {
     ModelQueue queue = lane.queue();
+    if (tenants != null && queue instanceof TenantQueues queues) {
+      boolean watches = tenants.modelsWatchQueues();
+      rank(tenants, lane.modelIndex(), queues, watches, watches ? lane.rowCostNanos() : 1);
+      return;
+    }
     // Only a discipline that watches queues looks at more than the front.
     boolean watches = discipline.watchesQueues();
     discipline.ready(

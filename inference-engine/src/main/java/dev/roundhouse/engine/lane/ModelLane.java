@@ -62,7 +62,7 @@ public final class ModelLane {
     maxQueueDelayNanos = options.maxQueueDelayNanos();
     weight = options.weight();
     int variants = model.contract().variants().size();
-    queue = new ModelQueue(variants);
+    queue = ModelQueue.of(shared.tenants(), variants);
     programs = new PreparedProgram[variants][];
     planners = new BatchPlanner[variants];
     for (int variant = 0; variant < variants; variant++) {

@@ -15,6 +15,18 @@ public final class SharedParts {
   private final Map<PlannerKey, BatchPlanner> planners = new HashMap<>();
   private final CoalescablePrefix candidates = new CoalescablePrefix();
   private final LayoutCache layouts = new LayoutCache();
+  private final int tenants;
+
+  /**
+   * @param tenants that requests are of
+   */
+  public SharedParts(int tenants) {
+    this.tenants = tenants;
+  }
+
+  int tenants() {
+    return tenants;
+  }
 
   /** What measures the front of a queue to plan a batch. */
   CoalescablePrefix candidates() {

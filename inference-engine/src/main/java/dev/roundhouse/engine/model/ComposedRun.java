@@ -306,6 +306,7 @@ public final class ComposedRun {
                   .deadlineNanos(this.request.deadlineNanos())
                   .options(callOptions)
                   .caller(request().caller())
+                  .tenant(request().tenant())
                   .build(),
               target);
     } catch (Throwable e) {

@@ -9,6 +9,7 @@ import dev.roundhouse.engine.recording.ShedEvent;
 import dev.roundhouse.engine.request.Answer;
 import dev.roundhouse.engine.request.Outcome;
 import dev.roundhouse.engine.time.NanoClock;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -150,6 +151,10 @@ public final class Accounting {
   private void deliver(QueuedRequest request, @Nullable Answer answer, Outcome outcome) {
     request.release(answer != null);
     shares.leave(request.share());
+    AtomicInteger place = request.tenantPlace();
+    if (place != null) {
+      place.getAndDecrement();
+    }
     var sink = request.sink();
     if (answer != null) {
       try {

@@ -10,6 +10,7 @@ import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -65,6 +66,7 @@ public final class QueuedRequest implements Submission {
   // Copied from the request: so the dispatch thread reads one object, not two.
   private AnswerSink sink; // set anew by admission at most
   private final long deadlineNanos;
+  private final int tenant;
 
   @SuppressWarnings("FieldMayBeFinal") // written through STATE
   private volatile State state = State.NEW;
@@ -84,6 +86,7 @@ public final class QueuedRequest implements Submission {
   private long arrivalNanos;
   private long queueDeadlineNanos = InferenceRequest.NO_DEADLINE;
   private int share = QueueShares.NOT_COUNTED;
+  private @Nullable AtomicInteger tenantPlace;
   private boolean committed;
   private @Nullable CarriedState carried;
   private boolean delayed;
@@ -101,6 +104,7 @@ public final class QueuedRequest implements Submission {
     this.canceller = canceller;
     sink = request.sink();
     deadlineNanos = request.deadlineNanos();
+    tenant = request.tenant();
     notes = request.options().wantsReceipt() ? new ReceiptNotes() : null;
   }
 
@@ -125,6 +129,21 @@ public final class QueuedRequest implements Submission {
   /** Notes where the request counts as its caller's. Called by admission, once it is accepted. */
   public void countIn(int cell) {
     share = cell;
+  }
+
+  /** The tenant that it is charged to, by its number. */
+  public int tenant() {
+    return tenant;
+  }
+
+  /** Notes where it counts as its tenant's. Called by admission, once it is accepted. */
+  public void countAt(@Nullable AtomicInteger place) {
+    tenantPlace = place;
+  }
+
+  /** Where it counts as its tenant's; null when it does not. */
+  @Nullable AtomicInteger tenantPlace() {
+    return tenantPlace;
   }
 
   /** Where it counts as its caller's; of {@link QueueShares}. */

@@ -5,14 +5,12 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One model's waiting requests, in ranks that go one after the other: calls of metas that run
- * ahead, then the priority levels, each followed by those of its requests that have waited too
- * long. Within a rank the shape variant whose oldest request has waited longest is first, with all
- * its requests, in order of arrival: they can run together. Cancelled requests stay until they
- * reach the front or the room is needed; {@link #dropEnded} lets them go. Owned by the dispatch
- * thread.
+ * Requests in ranks that go one after the other: calls of metas that run ahead, then the priority
+ * levels, each followed by those of its requests that have waited too long. Within a rank the shape
+ * variant whose oldest request has waited longest is first, with all its requests, in order of
+ * arrival: they can run together. Owned by the dispatch thread.
  */
-public final class ModelQueue {
+public final class RankedQueue extends ModelQueue {
   private static final int AHEAD = 0;
 
   /** The rank of the first priority level, which is the only one of most models. */
@@ -31,17 +29,18 @@ public final class ModelQueue {
   private @Nullable RequestRing taken;
 
   /** For a model with one shape. */
-  public ModelQueue() {
+  public RankedQueue() {
     this(1);
   }
 
   /**
    * @param variants shape variants of the model
    */
-  public ModelQueue(int variants) {
+  public RankedQueue(int variants) {
     this.variants = variants;
   }
 
+  @Override
   public int size() {
     if (rings == null) {
       return firstLevel.size();
@@ -53,37 +52,29 @@ public final class ModelQueue {
     return size;
   }
 
-  public boolean isEmpty() {
-    return size() == 0;
-  }
-
-  /**
-   * True when no request has more than one row and none runs ahead of others: then as many rows
-   * wait as requests.
-   */
+  @Override
   public boolean hasOnlySingleRows() {
     return firstLevel.isOfSingleRows() && size() == firstLevel.size();
   }
 
+  @Override
   public void add(QueuedRequest request) {
     ring(request).add(request);
   }
 
-  /** Puts a request that was taken out of here back to where it was. */
+  @Override
   public void putBack(QueuedRequest request) {
     ring(request).putBack(request);
   }
 
-  /** Moves the front request behind all others of its variant and level and those before. */
+  @Override
   public void delayFront() {
     QueuedRequest front = remove();
     front.delay();
     ring(front).add(front);
   }
 
-  /**
-   * @param position 0 is the front; those of its variant and rank follow it
-   */
+  @Override
   public QueuedRequest get(int position) {
     if (position >= size()) {
       throw new IndexOutOfBoundsException("position " + position + " of " + size() + " waiting");
@@ -114,6 +105,7 @@ public final class ModelQueue {
     throw new IllegalStateException("the ranks hold no such position");
   }
 
+  @Override
   public QueuedRequest remove() {
     if (rings == null) {
       return firstLevel.remove();
@@ -127,10 +119,7 @@ public final class ModelQueue {
     throw new IllegalStateException("nothing waits");
   }
 
-  /**
-   * The next requests that are removed are those that follow the front now, of its variant, for as
-   * long as there are any; until {@link #endBatch}.
-   */
+  @Override
   public void beginBatch() {
     if (rings != null) {
       for (int begin = 0; taken == null && begin < rings.length; begin += variants) {
@@ -139,7 +128,7 @@ public final class ModelQueue {
     }
   }
 
-  /** The front is the oldest again. */
+  @Override
   public void endBatch() {
     taken = null;
   }
@@ -163,10 +152,7 @@ public final class ModelQueue {
     return one.get(0).arrivalNanos() - other.get(0).arrivalNanos() < 0;
   }
 
-  /**
-   * Of all that wait and do not run ahead of others, for those need no comparing; {@link
-   * InferenceRequest#NO_DEADLINE} when none has one.
-   */
+  @Override
   public long earliestDeadlineNanos() {
     if (rings == null) {
       return firstLevel.earliestDeadlineNanos();
@@ -179,13 +165,6 @@ public final class ModelQueue {
       }
     }
     return earliest;
-  }
-
-  /** Removes requests at the front that somebody else has ended. */
-  public void dropEnded() {
-    while (!isEmpty() && get(0).isDone()) {
-      remove();
-    }
   }
 
   private static int rank(QueuedRequest request) {

@@ -36,6 +36,7 @@ public final class InferenceRequest {
   private final @Nullable MetaRun run;
   private final List<String> handedOn;
   private final int caller;
+  private final int tenant;
   private final AnswerForm answerForm;
   private final AnswerSink sink;
 
@@ -53,6 +54,7 @@ public final class InferenceRequest {
     run = builder.run;
     handedOn = builder.handedOn;
     caller = builder.caller;
+    tenant = builder.tenant;
     answerForm = builder.answerForm;
     sink = builder.sink;
   }
@@ -111,6 +113,11 @@ public final class InferenceRequest {
     return caller;
   }
 
+  /** The tenant that the device's time is charged to, by its number; 0 where there is one. */
+  public int tenant() {
+    return tenant;
+  }
+
   /** What the caller makes of the outputs. */
   public AnswerForm answerForm() {
     return answerForm;
@@ -139,6 +146,7 @@ public final class InferenceRequest {
     private @Nullable MetaRun run;
     private List<String> handedOn = List.of();
     private int caller;
+    private int tenant;
     private AnswerForm answerForm = AnswerForm.AS_IS;
 
     private Builder(String modelName, List<InputTensor> inputs, AnswerSink sink) {
@@ -194,6 +202,12 @@ public final class InferenceRequest {
     /** Who asks: the same number for the same caller, 0 when that is not known. */
     public Builder caller(int number) {
       caller = number;
+      return this;
+    }
+
+    /** The tenant that the device's time is charged to, by its number, from 0. */
+    public Builder tenant(int number) {
+      tenant = number;
       return this;
     }
 

@@ -21,7 +21,7 @@ class ModelQueueTest {
 
   @Test
   void shouldPutCommittedRequestsFirstAndKeepTheOrderOfEachKind() {
-    ModelQueue queue = new ModelQueue();
+    ModelQueue queue = new RankedQueue();
     QueuedRequest first = request(null);
     QueuedRequest second = request(null);
     QueuedRequest committed = request(new MetaRun());
@@ -37,7 +37,7 @@ class ModelQueueTest {
 
   @Test
   void shouldPutTheVariantOfTheOldestFirstAndKeepEachInOrder() {
-    ModelQueue queue = new ModelQueue(3);
+    ModelQueue queue = new RankedQueue(3);
     List<QueuedRequest> all = new ArrayList<>();
     int[] variants = {2, 0, 2, 1, 0, 2};
     for (int i = 0; i < variants.length; i++) {
@@ -79,7 +79,7 @@ class ModelQueueTest {
   @ValueSource(longs = {11, 12, 13, 14})
   void shouldKeepEveryRankInOrder(long seed) {
     Random random = new Random(seed);
-    ModelQueue queue = new ModelQueue();
+    ModelQueue queue = new RankedQueue();
     List<List<QueuedRequest>> ranks = new ArrayList<>();
     for (int rank = 0; rank < 9; rank++) {
       ranks.add(new ArrayList<>());
@@ -172,7 +172,7 @@ class ModelQueueTest {
   @ValueSource(longs = {1, 2, 3, 4, 5, 6, 7, 8})
   void shouldKeepEveryLiveRequestInOrderAndKnowTheEarliestDeadline(long seed) {
     Random random = new Random(seed);
-    ModelQueue queue = new ModelQueue();
+    ModelQueue queue = new RankedQueue();
     ArrayDeque<QueuedRequest> expected = new ArrayDeque<>();
     for (int i = 0; i < 5_000; i++) {
       switch (random.nextInt(5)) {

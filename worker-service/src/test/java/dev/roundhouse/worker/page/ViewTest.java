@@ -33,10 +33,7 @@ class ViewTest {
   private @Nullable DispatchState dispatch;
   private boolean all;
   private final View view =
-      new View(
-          this::moment,
-          () -> new Serving(true, false),
-          new Changes(false, false, false, false, false));
+      new View(this::moment, () -> new Serving(true, false), new Changes(false, false));
 
   @Test
   void shouldTellOfManyModelsInParts() {
@@ -159,7 +156,8 @@ class ViewTest {
         new Latest(ever, List.of(runs)),
         loads,
         0,
-        List.of());
+        List.of(),
+        new long[0]);
   }
 
   private JsonNode next() {
