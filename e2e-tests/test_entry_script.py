@@ -2,9 +2,11 @@
 
 import json
 import os
+import hashlib
 import re
 import signal
 import subprocess
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -23,7 +25,7 @@ def run(*arguments: str, cwd: Path = ROOT, timeout: float = 300) -> subprocess.C
     [
         (),
         *((command,) for command in ("up", "import", "test", "demo", "doctor", "bench")),
-        *((command,) for command in ("classpath", "top", "sim", "image", "gpu-pack")),
+        *((command,) for command in ("classpath", "top", "sim", "image", "token", "gpu-pack")),
     ],
 )
 def test_should_explain_itself_when_asked_for_help(arguments: tuple[str, ...], tmp_path: Path) -> None:
@@ -37,6 +39,25 @@ def test_should_list_the_commands_when_the_command_is_unknown() -> None:
     assert result.returncode == 2
     assert "unknown command 'serve'" in result.stderr
     assert "up " in result.stderr
+
+
+def test_should_make_tokens_of_which_a_file_has_the_hashes_alone(tmp_path: Path) -> None:
+    tokens = tmp_path / "tokens"
+    tokens.write_text("# of two")  # no end of line
+    one = run("token", f"--add={tokens}").stdout.strip()
+    other = run("token", f"--add={tokens}", "--expires=90").stdout.strip()
+    hashes = [hashlib.sha256(token.encode()).hexdigest() for token in (one, other)]
+    lines = tokens.read_text().splitlines()
+    assert lines[:2] == ["# of two", f"sha256:{hashes[0]}"]
+    expires = re.fullmatch(rf"sha256:{hashes[1]} expires=(\S+)", lines[2])
+    assert expires, lines[2]
+    left = datetime.fromisoformat(expires[1]) - datetime.now(tz=UTC)
+    assert timedelta(days=89) < left <= timedelta(days=90)
+    shown = dict(line.split() for line in run("token").stdout.splitlines())
+    assert shown["line"] == f"sha256:{hashlib.sha256(shown['token'].encode()).hexdigest()}"
+    assert len(run("token", "--secret").stdout.strip()) >= 32
+    assert "from 1 to 3650 and not '0'" in run("token", "--expires=0").stderr
+    assert "cannot be written" in run("token", f"--add={tmp_path}/none/tokens").stderr
 
 
 def test_should_state_its_version_when_asked() -> None:

@@ -5,6 +5,7 @@ each worker has its own. ROUNDHOUSE_E2E_FAULTS=full takes the gateway's own sett
 ROUNDHOUSE_E2E_FAULTS=quick has faults noticed within a second and holds them for 3 s.
 """
 
+import hashlib
 import os
 import re
 import resource
@@ -38,6 +39,7 @@ pytestmark = pytest.mark.skipif(
     FORM not in ("full", "quick"),
     reason="takes minutes, root, and a machine that does little else: ./roundhouse test --faults runs it",
 )
+TOKEN = "of-operators"
 REPACK = "/reactant_control.GatewayControlService/Repack"
 
 
@@ -84,10 +86,17 @@ class Fleet:
         places = self.networks.places if self.networks else {name: Place() for name in ("gateways", "w0", "w1")}
         self.place = places["gateways"]
         self.workers = [self._worker(name, places[name], folder / name) for name in ("w0", "w1")]
+        tokens = folder / "tokens"
+        tokens.write_text(f"sha256:{hashlib.sha256(TOKEN.encode()).hexdigest()}\n")
         self.gateways = [
             self._gateway(folder / "g0", "scheduling.mode=round_robin"),
             # told to place models anew, from its network's address
-            self._gateway(folder / "g1", "scheduling.mode=lpt_packing", "control.enabled=true"),
+            self._gateway(
+                folder / "g1",
+                "scheduling.mode=lpt_packing",
+                f"access.identities.operator.token-files={tokens}",
+                "access.identities.operator.may=control",
+            ),
         ]
 
     def _worker(self, name: str, place: Place, log: Path) -> Server:
@@ -245,7 +254,8 @@ def test_should_answer_every_call_by_gateways_that_disagree(
 
 def repack(address: str) -> bytes:
     with grpc.insecure_channel(address) as channel:
-        return channel.unary_unary(REPACK)(b"", timeout=30)
+        shown = (("authorization", f"Bearer {TOKEN}"),)
+        return channel.unary_unary(REPACK)(b"", timeout=30, metadata=shown)
 
 
 @pytest.mark.parametrize("which", ["worker", "gateway"])

@@ -40,7 +40,7 @@ def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Node]:
     shutil.copytree(SAMPLE_MODELS / "simple", models / "simple")
     spinning_bundle.write(models, "spin", costly=True)
     limit = f"roundhouse.worker.watchdog.device-call={HANG_LIMIT_SECONDS}s"
-    started = Node(models, folder / "log", "--set", limit, MANAGEMENT_ENDPOINT_DRAIN_ACCESS="unrestricted")
+    started = Node(models, folder / "log", "--set", limit)
     yield started
     started.close()
 

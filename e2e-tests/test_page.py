@@ -101,7 +101,7 @@ def test_should_show_what_a_worker_does(of_worker: Seen) -> None:
     assert "Programs of " in of_worker["programs"]
     had = {row[0]: row[4] for row in of_worker["rows"]}
     assert had["scalar"] == "100 %"
-    assert not of_worker["recordable"]  # as nobody has granted it
+    assert of_worker["recordable"]  # by the machine itself
 
 
 def test_should_have_few_elements_however_many_models_there_are(of_many: Seen) -> None:

@@ -31,9 +31,8 @@ def worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkerProcess]:
     page_models.write(folder / "models")
     settings = [f"--roundhouse.worker.{setting}" for setting in page_models.SETTINGS]
     cache = f"--roundhouse.worker.compile.cache={folder / 'cache'}"
-    grants = [f"--management.endpoint.{name}.access=unrestricted" for name in ("models", "residency", "recording")]
     ports = free_ports()
-    command = worker_command(worker_jar(), folder / "models", ports, ("-Xmx1g",), (*settings, cache, *grants))
+    command = worker_command(worker_jar(), folder / "models", ports, ("-Xmx1g",), (*settings, cache))
     process = WorkerProcess(command, ports, folder / "log")
     try:
         with logs_shown(process):

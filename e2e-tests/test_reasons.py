@@ -181,7 +181,6 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     folder = tmp_path_factory.mktemp("reasons")
     write_models(folder / "models")
     arguments = [f"--roundhouse.worker.{setting}" for setting in SETTINGS]
-    arguments.append("--management.endpoint.residency.access=unrestricted")
     worker = WorkerProcess.launch(folder / "models", folder / "log", *arguments)
     try:
         with logs_shown(worker), grpc.insecure_channel(worker.address) as channel:

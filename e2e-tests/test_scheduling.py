@@ -44,7 +44,6 @@ def worker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorkerProcess]:
         spinning_bundle.write(folder / "models", name)
     settings = ("scheduler.discipline=fair", "scheduler.ema-half-life=500ms", f"scheduler.max-queue-depth={CROWD}")
     arguments = [f"--roundhouse.worker.{setting}" for setting in settings]
-    arguments.append("--management.endpoint.models.access=unrestricted")
     with running(folder / "models", folder / "log", *arguments) as process:
         yield process
 

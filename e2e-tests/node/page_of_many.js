@@ -18,7 +18,7 @@ const USES = ['running', 'no-requests', 'weights', 'held', 'answers', 'dispatch'
 const BUSY = 24;
 const WORKERS = 1000;
 const NOTHING = { weight: false, pinned: false, loaded: false, draining: false, recording: false };
-const EVERYTHING = { weight: true, pinned: true, loaded: true, draining: true, recording: true };
+const EVERYTHING = { control: true, loaded: true };
 const PROGRAMS = [1, 4, 16].map((batchSize) => ({
   variant: 0, batchSize, meanMicros: 1200 + 90 * batchSize, highMicros: 1500 + 120 * batchSize, runs: Math.round(5000 / batchSize), meanFill: 0.8,
 }));

@@ -20,6 +20,13 @@
 {{- if and (or $workers.serverName $workers.mutual) (not $workers.secretName) }}
 {{- fail "tls.workers.serverName or mutual is set and tls.workers.secretName is empty; name the secret with tls.crt, tls.key and ca.crt" }}
 {{- end }}
+{{- $mode := dig "roundhouse" "gateway" "scheduling" "mode" "" (mergeOverwrite (deepCopy $v.config) (deepCopy $v.gateway.config)) }}
+{{- if and (eq $v.layout "split") (regexMatch "^lpt[-_]?packing$" (toString $mode | lower)) (not $v.access.gatewayKeySecret) }}
+{{- fail "scheduling.mode of the gateways is lpt_packing and access.gatewayKeySecret is empty: workers would let them change nothing. Make it by 'kubectl create secret generic gateway-key --from-literal=gateway-key=$(./roundhouse token --secret)' and name it" }}
+{{- end }}
+{{- if and $v.access.gatewayKeySecret (ne $v.layout "split") }}
+{{- fail "access.gatewayKeySecret is set and layout is node, whose gateway and workers know each other by loopback; remove it" }}
+{{- end }}
 {{- if and $v.kserve.only (not $v.kserve.enabled) }}
 {{- fail "kserve.only is true and kserve.enabled is not; enable it, or remove kserve.only" }}
 {{- end }}

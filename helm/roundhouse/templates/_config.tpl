@@ -136,12 +136,15 @@ management:
 {{- $_ := set $owned "roundhouse.gateway.tls" "tls.workers" }}
 {{- $_ := set $owned "spring.ssl.bundle.pem.workers" "tls.workers" }}
 {{- end }}
-{{- include "roundhouse.refuseOwned" (dict "config" $v.config "where" "config" "owned" $owned) }}
-{{- include "roundhouse.refuseOwned" (dict "config" $v.gateway.config "where" "gateway.config" "owned" $owned) }}
 {{- $discovery := dict "dns" (printf "%s.%s.svc" (include "roundhouse.workersService" .) .Release.Namespace) }}
 {{- if eq $v.gateway.discovery "endpointSlices" }}
 {{- $discovery = dict "service" (printf "%s/%s" .Release.Namespace (include "roundhouse.workersService" .)) }}
 {{- end }}
+{{- if $v.access.gatewayKeySecret }}
+{{- $_ := set $owned "roundhouse.gateway.access.gateway-key-files" "access.gatewayKeySecret" }}
+{{- end }}
+{{- include "roundhouse.refuseOwned" (dict "config" $v.config "where" "config" "owned" $owned) }}
+{{- include "roundhouse.refuseOwned" (dict "config" $v.gateway.config "where" "gateway.config" "owned" $owned) }}
 {{- $own := dict "roundhouse" (dict "gateway" (dict
       "discovery" $discovery
       "shutdown" (dict "lame-duck" (printf "%ds" (int $v.gateway.stop.lameDuckSeconds)) "drain" (printf "%ds" (int $v.gateway.stop.drainSeconds))))) }}
@@ -150,6 +153,9 @@ management:
 {{- end }}
 {{- if $v.tls.workers.secretName }}
 {{- $own = mergeOverwrite $own (include "roundhouse.tlsToWorkers" . | fromYaml) }}
+{{- end }}
+{{- if $v.access.gatewayKeySecret }}
+{{- $own = mergeOverwrite $own (dict "roundhouse" (dict "gateway" (dict "access" (dict "gateway-key-files" (list "/etc/roundhouse/gateway-key/gateway-key"))))) }}
 {{- end }}
 {{- /* a monitor scrapes workers' pods, and with several gateways each would have all of them again */}}
 {{- $scraped := dict "roundhouse" (dict "gateway" (dict "metrics" (dict "workers" false))) }}
@@ -177,6 +183,10 @@ management:
       "server.ssl" "tls.workers"
       "spring.ssl.bundle.pem.workers" "tls.workers") }}
 {{- end }}
+{{- if $v.access.gatewayKeySecret }}
+{{- $own = mergeOverwrite $own (dict "roundhouse" (dict "worker" (dict "access" (dict "gateway-key-files" (list "/etc/roundhouse/gateway-key/gateway-key"))))) }}
+{{- $owned = mergeOverwrite $owned (dict "roundhouse.worker.access.gateway-key-files" "access.gatewayKeySecret") }}
+{{- end }}
 {{- else }}
 {{- $owned = mergeOverwrite $owned (dict
       "roundhouse.node.ports" "service"
@@ -198,15 +208,9 @@ management:
 {{- end }}
 {{- include "roundhouse.refuseOwned" (dict "config" $v.config "where" "config" "owned" $owned) }}
 {{- include "roundhouse.refuseOwned" (dict "config" .pool.config "where" (printf "config of pool %s" .name) "owned" $owned) }}
-{{- /* gateways that pack models have workers in other pods compact their memory */}}
-{{- $steered := dict }}
-{{- $mode := dig "roundhouse" "gateway" "scheduling" "mode" "" (mergeOverwrite (deepCopy $v.config) (deepCopy $v.gateway.config)) }}
-{{- if and (eq $v.layout "split") (regexMatch "^lpt[-_]?packing$" (toString $mode | lower)) }}
-{{- $steered = dict "roundhouse" (dict "worker" (dict "control" (dict "enabled" true))) }}
-{{- end }}
 {{- /* who may write to the repository runs no code here unless the config says so */}}
 {{- $hooks := dict "roundhouse" (dict "worker" (dict "hooks" (dict "mode" "deny"))) }}
-{{- toYaml (mergeOverwrite $hooks $steered (deepCopy $v.config) (deepCopy .pool.config) $own) }}
+{{- toYaml (mergeOverwrite $hooks (deepCopy $v.config) (deepCopy .pool.config) $own) }}
 {{- end }}
 
 {{/* A worker that is a pod: root, pool */}}

@@ -126,6 +126,36 @@ securityContext:
     defaultMode: 0440
 {{- end }}
 
+{{/* Where the files of access are: root */}}
+{{- define "roundhouse.accessMounts" -}}
+{{- if .Values.access.tokensSecret }}
+- name: tokens
+  mountPath: /etc/roundhouse/tokens
+  readOnly: true
+{{- end }}
+{{- if .Values.access.gatewayKeySecret }}
+- name: gateway-key
+  mountPath: /etc/roundhouse/gateway-key
+  readOnly: true
+{{- end }}
+{{- end }}
+
+{{/* The files belong to root and fsGroup: root */}}
+{{- define "roundhouse.accessVolumes" -}}
+{{- with .Values.access.tokensSecret }}
+- name: tokens
+  secret:
+    secretName: {{ . }}
+    defaultMode: 0440
+{{- end }}
+{{- with .Values.access.gatewayKeySecret }}
+- name: gateway-key
+  secret:
+    secretName: {{ . }}
+    defaultMode: 0440
+{{- end }}
+{{- end }}
+
 {{/* The volume of the model repository: root */}}
 {{- define "roundhouse.modelsVolume" -}}
 - name: models
@@ -260,6 +290,7 @@ spec:
         {{- if $v.tls.workers.secretName }}
         {{- include "roundhouse.workerTlsMount" .root | nindent 8 }}
         {{- end }}
+        {{- include "roundhouse.accessMounts" .root | nindent 8 }}
   volumes:
     - name: config
       configMap:
@@ -288,6 +319,7 @@ spec:
     {{- if $v.tls.workers.secretName }}
     {{- include "roundhouse.workerTlsVolume" .root | nindent 4 }}
     {{- end }}
+    {{- include "roundhouse.accessVolumes" .root | nindent 4 }}
 {{- end }}
 
 {{- define "roundhouse.poolName" -}}

@@ -5,6 +5,7 @@ import com.sun.net.httpserver.HttpServer;
 import com.sun.net.httpserver.HttpsServer;
 import dev.roundhouse.kserve.codec.CallerHeader;
 import dev.roundhouse.kserve.codec.SpentHeader;
+import dev.roundhouse.platform.access.Access;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
@@ -60,6 +61,9 @@ final class FakeHttp implements AutoCloseable {
         exchange.sendResponseHeaders(400, -1);
         return;
       }
+      worker.noteCaller(
+          exchange.getRequestHeaders().getFirst(Access.SEALED_CALLER),
+          exchange.getRequestHeaders().getFirst("authorization"));
       byte[] body = exchange.getRequestBody().readAllBytes();
       String path = exchange.getRequestURI().getPath();
       if (exchange.getRequestMethod().equals("POST") && path.startsWith("/actuator/")) {

@@ -4,6 +4,7 @@ import dev.roundhouse.gateway.fleet.WorkerAddress;
 import dev.roundhouse.kserve.codec.SpentHeader;
 import dev.roundhouse.kserve.control.proto.ModelStatus;
 import dev.roundhouse.kserve.proto.ModelConfig;
+import dev.roundhouse.platform.access.Access;
 import io.grpc.Metadata;
 import io.grpc.Server;
 import io.grpc.ServerCall;
@@ -36,6 +37,10 @@ final class FakeWorker implements AutoCloseable {
       Metadata.Key.of(SpentHeader.NAME, Metadata.ASCII_STRING_MARSHALLER);
   static final Metadata.Key<String> ABOUT =
       Metadata.Key.of("roundhouse-about", Metadata.ASCII_STRING_MARSHALLER);
+  private static final Metadata.Key<String> SEALED =
+      Metadata.Key.of(Access.SEALED_CALLER, Metadata.ASCII_STRING_MARSHALLER);
+  private static final Metadata.Key<String> AUTHORIZATION =
+      Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER);
   static final Metadata.Key<String> TRACEPARENT =
       Metadata.Key.of("traceparent", Metadata.ASCII_STRING_MARSHALLER);
   private static final long MOST_SECONDS = 120;
@@ -56,6 +61,11 @@ final class FakeWorker implements AutoCloseable {
    * The context that each inference came in, over gRPC and HTTP; those without one are not here.
    */
   final List<String> traceparents = new CopyOnWriteArrayList<>();
+
+  /** What each call but looks told of its caller, over gRPC and HTTP; and what it had shown. */
+  final List<String> sealed = new CopyOnWriteArrayList<>();
+
+  final List<String> authorized = new CopyOnWriteArrayList<>();
 
   volatile boolean ready = true;
   volatile Status failure = Status.OK;
@@ -166,7 +176,17 @@ final class FakeWorker implements AutoCloseable {
       spent.add(SpentHeader.nanos(headers.get(SPENT)));
       noteTrace(headers.get(TRACEPARENT));
     }
+    noteCaller(headers.get(SEALED), headers.get(AUTHORIZATION));
     return next.startCall(call, headers);
+  }
+
+  void noteCaller(@Nullable String told, @Nullable String shown) {
+    if (told != null) {
+      sealed.add(told);
+    }
+    if (shown != null) {
+      authorized.add(shown);
+    }
   }
 
   void noteTrace(@Nullable String traceparent) {

@@ -29,14 +29,7 @@ class GatewayOperatorsTest {
   static void start() throws Exception {
     w0 = new FakeWorker("w0", "m");
     w1 = new FakeWorker("w1", "m");
-    gateway =
-        new RunningGateway(
-            List.of(w1, w0),
-            "--roundhouse.gateway.ejection.time=10m",
-            "--management.endpoint.models.access=unrestricted",
-            "--management.endpoint.repository.access=unrestricted",
-            "--management.endpoint.drain.access=unrestricted",
-            "--management.endpoint.recording.access=unrestricted");
+    gateway = new RunningGateway(List.of(w1, w0), "--roundhouse.gateway.ejection.time=10m");
     gateway.awaitReady(2);
   }
 
@@ -247,16 +240,6 @@ class GatewayOperatorsTest {
   }
 
   @Test
-  void shouldPinNothingUnlessThatIsGranted() throws Exception {
-    w0.operators.put("POST /actuator/residency/m", "200 {}");
-    HttpResponse<String> refused = gateway.change("/actuator/residency/m", "{\"pinned\": true}");
-    assertThat(refused.statusCode()).isEqualTo(403);
-    assertThat(refused.body())
-        .contains("pin of model 'm'", "management.endpoint.residency.access=unrestricted");
-    assertThat(w0.calls).isEmpty();
-  }
-
-  @Test
   void shouldHaveOneWorkerRecordItselfAndPassOnWhatItAnswers() throws Exception {
     w0.operators.put("POST /actuator/recording", "200 what was recorded");
     w1.operators.put("POST /actuator/recording", "409 {\"error\":\"one is under way\"}");
@@ -283,8 +266,8 @@ class GatewayOperatorsTest {
     assertThat(gateway.management("/ui/")).contains("<title>Roundhouse</title>");
     assertThat(gateway.management("/ui/events"))
         .isEqualTo(
-            "event: process\ndata: {\"process\":\"gateway\",\"changes\":{\"weight\":true,\"pinned\":false,"
-                + "\"loaded\":true,\"draining\":true,\"recording\":true}}\n\n"
+            "event: process\ndata: {\"process\":\"gateway\",\"changes\":{\"control\":true,"
+                + "\"loaded\":true}}\n\n"
                 + "event: workers\ndata: [\"w0\",\"w1\"]\n\n");
     assertThat(gateway.management("/ui/events?worker=w0")).isEqualTo(events);
     assertThat(gateway.management("/ui/events?worker=w2"))

@@ -142,7 +142,7 @@ final class RunningGateway implements AutoCloseable {
     return sendTo("local.management.port", "POST", path, json, "Content-Type", "application/json");
   }
 
-  private HttpResponse<String> sendTo(
+  HttpResponse<String> sendTo(
       String port, String method, String path, String body, String... headers)
       throws IOException, InterruptedException {
     HttpRequest.Builder request =

@@ -9,6 +9,7 @@ import dev.roundhouse.node.actuator.NodeDetails.ProcessDetails;
 import dev.roundhouse.node.actuator.NodeEndpoint;
 import dev.roundhouse.node.plan.NodePlan;
 import dev.roundhouse.node.process.ProcessState;
+import dev.roundhouse.platform.access.AccessTest;
 import dev.roundhouse.platform.rest.Browsers;
 import dev.roundhouse.platform.rest.HttpServerSettings;
 import java.io.ByteArrayOutputStream;
@@ -27,6 +28,7 @@ import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -359,7 +361,8 @@ class NodeTest {
           GenericApplicationContext beans = (GenericApplicationContext) context;
           if (stalled != null) {
             HttpServerSettings impatient =
-                new HttpServerSettings(1 << 10, stalled, new Browsers(List.of(), ""));
+                new HttpServerSettings(
+                    1 << 10, stalled, new Browsers(List.of(), ""), AccessTest.access(Map.of()));
             beans.registerBean(HttpServerSettings.class, () -> impatient);
           }
           beans.registerBean("processExit", IntConsumer.class, () -> exited::complete);

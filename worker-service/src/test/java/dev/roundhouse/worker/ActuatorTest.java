@@ -48,13 +48,7 @@ class ActuatorTest {
     TestBundle.doubling(2, 1, 4).write(repository, "double");
     TestBundle.doubling(2, 1).write(repository, "other");
     worker =
-        new RunningWorker(
-                repository,
-                GATE,
-                "--roundhouse.worker.models.double.max-queue-delay=1m",
-                "--management.endpoint.models.access=unrestricted",
-                "--management.endpoint.repository.access=unrestricted",
-                "--management.endpoint.drain.access=unrestricted")
+        new RunningWorker(repository, GATE, "--roundhouse.worker.models.double.max-queue-delay=1m")
             .awaitLoaded();
     worker.stub().modelInfer(WorkerTest.request("double", 4, new float[8]));
     held =

@@ -11,14 +11,17 @@ import dev.roundhouse.kserve.control.proto.SetModelPolicyRequest;
 import io.grpc.Grpc;
 import io.grpc.InsecureChannelCredentials;
 import io.grpc.ManagedChannel;
+import io.grpc.Metadata;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
+import io.grpc.stub.MetadataUtils;
 import java.io.IOException;
 import java.net.Inet4Address;
 import java.net.InetAddress;
 import java.net.NetworkInterface;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Optional;
 import java.util.regex.Pattern;
@@ -87,20 +90,26 @@ class DoorsTest {
   }
 
   @Test
-  void shouldTakeControlFromThisMachineOnlyUnlessItIsEnabled(CapturedOutput output)
+  void shouldTakeControlFromThisMachineOnlyUnlessATokenIsShown(CapturedOutput output)
       throws Exception {
     InetAddress outside = outside().orElse(null);
     Assumptions.assumeTrue(outside != null, "the machine has no address but loopback");
     TestBundle.doubling(2, 1).write(repository, "m");
     SetModelPolicyRequest policy =
         SetModelPolicyRequest.newBuilder().setName("m").setHasWeight(true).setWeight(2).build();
+    Path tokens =
+        Files.writeString(
+            repository.resolve("tokens"),
+            "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"); // "test"
     for (boolean enabled : new boolean[] {false, true}) {
       try (RunningWorker worker =
           new RunningWorker(
                   repository,
                   TestBundle.DOUBLE,
                   "--spring.grpc.server.address=0.0.0.0",
-                  "--roundhouse.worker.control.enabled=" + enabled)
+                  "--roundhouse.worker.access.identities.ops.may=control",
+                  "--roundhouse.worker.access.identities.ops.token-files="
+                      + (enabled ? tokens : ""))
               .awaitLoaded()) {
         ControlServiceGrpc.newBlockingStub(worker.channel()).setModelPolicy(policy);
         awaitLine(
@@ -116,15 +125,24 @@ class DoorsTest {
           stub.modelControlStatus(
               ModelControlStatusRequest.getDefaultInstance()); // changes nothing
           if (enabled) {
-            stub.setModelPolicy(policy);
+            Metadata shown = new Metadata();
+            shown.put(
+                Metadata.Key.of("authorization", Metadata.ASCII_STRING_MARSHALLER), "Bearer test");
+            stub.withInterceptors(MetadataUtils.newAttachHeadersInterceptor(shown))
+                .setModelPolicy(policy);
+            awaitLine(
+                output,
+                "audit: "
+                    + outside.getHostAddress()
+                    + ":[0-9]+ 'ops' reactant_control.ControlService/SetModelPolicy: .*OK");
           } else {
             Status refused =
                 catchThrowableOfType(
                         StatusRuntimeException.class, () -> stub.setModelPolicy(policy))
                     .getStatus();
-            assertThat(refused.getCode()).isEqualTo(Status.Code.PERMISSION_DENIED);
+            assertThat(refused.getCode()).isEqualTo(Status.Code.UNAUTHENTICATED);
             assertThat(refused.getDescription())
-                .contains(outside.getHostAddress(), "roundhouse.worker.control.enabled=true");
+                .contains(outside.getHostAddress(), "needs a bearer token");
           }
         } finally {
           channel.shutdownNow();

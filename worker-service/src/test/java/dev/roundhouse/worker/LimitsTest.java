@@ -208,25 +208,6 @@ class LimitsTest {
         .contains("\"maxRequestsPerModel\":2", "\"maxBytes\":2048");
   }
 
-  @Test
-  void shouldRefuseToChangeAWeightUnlessThatIsEnabled() throws Exception {
-    String answer = worker.post("/actuator/models/double", "{\"weight\": 2}");
-
-    assertThat(answer)
-        .startsWith("403 {\"error\":\"the weight of model 'double' cannot be changed here")
-        .contains("management.endpoint.models.access=unrestricted");
-    assertThat(worker.get("metrics", "/actuator/models/double")).contains("\"weight\":1.0");
-  }
-
-  @Test
-  void shouldRecordNothingUnlessThatIsEnabled() throws Exception {
-    assertThat(worker.post("/actuator/recording", "{\"seconds\": 1}"))
-        .isEqualTo(
-            "403 {\"error\":\"nothing is recorded here; start the worker with"
-                + " management.endpoint.recording.access=unrestricted, on a management port that"
-                + " only operators reach\"}");
-  }
-
   private static ModelInferRequest small() {
     return WorkerTest.request("double", 1, 1, 2);
   }

@@ -60,11 +60,7 @@ class PageTest {
     TestBundle.doubling(2, 1, 4).write(repository, "double");
     TestBundle.doubling(2, 1).write(repository, "other");
     worker =
-        new RunningWorker(
-                repository,
-                GATE,
-                "--roundhouse.worker.models.double.max-queue-delay=1m",
-                "--management.endpoint.models.access=unrestricted")
+        new RunningWorker(repository, GATE, "--roundhouse.worker.models.double.max-queue-delay=1m")
             .awaitLoaded();
     held =
         GRPCInferenceServiceGrpc.newFutureStub(worker.channel())
@@ -122,10 +118,8 @@ class PageTest {
       JsonNode begin = page.next("begin");
       List<String> fields = strings(begin.at("/fields"));
       assertThat(begin.at("/changes").toString())
-          .as("as the endpoints allow")
-          .isEqualTo(
-              "{\"weight\":true,\"pinned\":false,\"loaded\":false,\"draining\":false,"
-                  + "\"recording\":false}");
+          .as("of the machine itself")
+          .isEqualTo("{\"control\":true,\"loaded\":true}");
       JsonNode first = page.next("moment");
       Map<String, JsonNode> models = byName(first);
       assertThat(models).containsOnlyKeys("broken", "double", "other");

@@ -73,8 +73,7 @@ class RecordingTest {
             TestBundle.DOUBLE,
             "--roundhouse.worker.device.cpu.weights=copy",
             "--roundhouse.worker.residency.device-memory=2200KB",
-            "--roundhouse.worker.residency.wiggle=0",
-            "--management.endpoint.recording.access=unrestricted")
+            "--roundhouse.worker.residency.wiggle=0")
         .awaitLoaded();
   }
 

@@ -33,8 +33,7 @@ class ResidencyControlTest {
   private static final String[] THREE_FIT = {
     "--roundhouse.worker.device.cpu.weights=copy",
     "--roundhouse.worker.residency.device-memory=3200KB",
-    "--roundhouse.worker.residency.wiggle=0",
-    "--management.endpoint.residency.access=unrestricted"
+    "--roundhouse.worker.residency.wiggle=0"
   };
 
   @TempDir Path repository;

@@ -24,10 +24,7 @@ class RestRepositoryTest {
     TestBundle.doubling(2, 1).write(repository, "other");
     worker =
         new RunningWorker(
-                repository,
-                TestBundle.DOUBLE,
-                "--roundhouse.worker.repository.mode=explicit",
-                "--management.endpoint.repository.access=unrestricted")
+                repository, TestBundle.DOUBLE, "--roundhouse.worker.repository.mode=explicit")
             .awaitLoaded();
   }
 

@@ -1,5 +1,6 @@
 package dev.roundhouse.gateway.config;
 
+import dev.roundhouse.platform.access.AccessProperties;
 import dev.roundhouse.platform.config.TelemetryProperties;
 import dev.roundhouse.platform.config.WorkersMetricsProperties;
 import jakarta.validation.Valid;
@@ -22,7 +23,7 @@ import org.springframework.validation.annotation.Validated;
  * @param server What the gateway allows its clients.
  * @param metrics How operators are answered for workers.
  * @param telemetry Which requests have spans, and where those go ([tracing.md](tracing.md)).
- * @param control Who may steer it over gRPC.
+ * @param access Who may do what.
  * @param shutdown How it stops.
  */
 @Validated
@@ -38,7 +39,7 @@ public record GatewayProperties(
     @Valid @DefaultValue ServerProperties server,
     @Valid @DefaultValue WorkersMetricsProperties metrics,
     @Valid @DefaultValue TelemetryProperties telemetry,
-    @Valid @DefaultValue ControlProperties control,
+    @Valid @DefaultValue AccessProperties access,
     @Valid @DefaultValue ShutdownProperties shutdown) {
   public static final String PREFIX = "roundhouse.gateway";
 

@@ -8,6 +8,7 @@ import dev.roundhouse.kserve.control.proto.ControlServiceGrpc;
 import dev.roundhouse.kserve.control.proto.ControlServiceGrpc.ControlServiceFutureStub;
 import dev.roundhouse.kserve.proto.GRPCInferenceServiceGrpc;
 import dev.roundhouse.kserve.proto.GRPCInferenceServiceGrpc.GRPCInferenceServiceFutureStub;
+import io.grpc.ClientInterceptor;
 import io.grpc.ManagedChannel;
 import io.grpc.Status;
 import io.grpc.netty.NettyChannelBuilder;
@@ -40,13 +41,16 @@ public final class WorkerLink implements AutoCloseable {
   /**
    * @param silence of the worker's kernel, after which the connection counts as lost and is made
    *     anew
+   * @param interceptors of its calls
    */
-  public WorkerLink(WorkerAddress worker, WorkerTls tls, Duration silence) {
+  public WorkerLink(
+      WorkerAddress worker, WorkerTls tls, Duration silence, ClientInterceptor... interceptors) {
     this.worker = worker;
     this.tls = tls;
     NettyChannelBuilder builder =
         NettyChannelBuilder.forAddress(worker.grpc().getHostString(), worker.grpc().getPort())
             .directExecutor()
+            .intercept(interceptors)
             .maxInboundMessageSize(MOST_ANSWER_BYTES)
             .withOption(ChannelOption.CONNECT_TIMEOUT_MILLIS, CONNECT_MILLIS);
     if (tls.grpc() == null) {

@@ -6,6 +6,7 @@ import dev.roundhouse.gateway.route.ModelRoutes;
 import dev.roundhouse.gateway.route.RouteAttempt;
 import dev.roundhouse.platform.rest.InferPath;
 import dev.roundhouse.platform.telemetry.TraceContexts;
+import dev.roundhouse.transport.access.CallerRights;
 import dev.roundhouse.transport.forward.CallRouter.Route;
 import dev.roundhouse.transport.forward.HttpRouter;
 import io.grpc.StatusException;
@@ -21,15 +22,25 @@ final class InferRouter implements HttpRouter {
   private final ModelRoutes routes;
   private final Workers workers;
   private final InferPath path;
+  private final @Nullable CallerRights caller;
 
-  InferRouter(ModelRoutes routes, Workers workers, InferPath path) {
+  InferRouter(ModelRoutes routes, Workers workers, InferPath path, @Nullable CallerRights caller) {
     this.routes = routes;
     this.workers = workers;
     this.path = path;
+    this.caller = caller;
+  }
+
+  @Override
+  public @Nullable CallerRights caller() {
+    return caller;
   }
 
   @Override
   public Route route(HttpHeaders headers, byte[] begin) throws StatusException {
+    if (caller != null) {
+      caller.infer(path.name());
+    }
     return traced(
         routes,
         headers,

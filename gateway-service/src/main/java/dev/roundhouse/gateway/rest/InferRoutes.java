@@ -7,8 +7,10 @@ import dev.roundhouse.kserve.codec.CallerHeader;
 import dev.roundhouse.kserve.codec.SpentHeader;
 import dev.roundhouse.kserve.status.WireException;
 import dev.roundhouse.kserve.status.WireStatus;
+import dev.roundhouse.platform.access.Access;
 import dev.roundhouse.platform.rest.InferPath;
 import dev.roundhouse.platform.rest.TextPath;
+import dev.roundhouse.transport.access.CallerRights;
 import dev.roundhouse.transport.forward.ForwardingBudget;
 import dev.roundhouse.transport.forward.HttpForwarder;
 import dev.roundhouse.transport.forward.HttpForwarding;
@@ -17,6 +19,7 @@ import dev.roundhouse.transport.http1.RequestRoutes;
 import dev.roundhouse.transport.http1.RouteTarget;
 import io.netty.handler.ssl.SslContext;
 import java.time.Duration;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Finds inference among HTTP requests and forwards it to workers; others answer the rest.
@@ -61,21 +64,25 @@ public final class InferRoutes implements RequestRoutes {
                 REMEDY,
                 code -> WireStatus.httpCode(code.value()),
                 new HttpForwarding.Headers(
-                    CallerHeader.NAME, SpentHeader.NAME, WireException.BEGAN, WireException.ABOUT),
+                    Access.SEALED_CALLER,
+                    CallerHeader.NAME,
+                    SpentHeader.NAME,
+                    WireException.BEGAN,
+                    WireException.ABOUT),
                 secret == null ? null : new UpstreamTls(secret, tls.serverName()),
                 silence,
                 IDLE));
   }
 
   @Override
-  public RouteTarget route(String method, String target) {
+  public RouteTarget route(String method, String target, @Nullable CallerRights caller) {
     InferPath path = InferPath.of(method, target);
     if (path != null) {
-      return forwarder.request(new InferRouter(routes, workers, path));
+      return forwarder.request(new InferRouter(routes, workers, path, caller));
     }
     TextPath texts = TextPath.of(method, target);
     return texts == null
-        ? others.route(method, target)
-        : forwarder.request(new TextRouter(routes, workers, texts));
+        ? others.route(method, target, caller)
+        : forwarder.request(new TextRouter(routes, workers, texts, caller));
   }
 }

@@ -5,6 +5,7 @@ import dev.roundhouse.gateway.route.ModelRoutes;
 import dev.roundhouse.gateway.route.RequestHead;
 import dev.roundhouse.gateway.route.RouteAttempt;
 import dev.roundhouse.platform.rest.TextPath;
+import dev.roundhouse.transport.access.CallerRights;
 import dev.roundhouse.transport.forward.CallRouter.Route;
 import dev.roundhouse.transport.forward.HttpRouter;
 import io.grpc.Status;
@@ -22,11 +23,18 @@ final class TextRouter implements HttpRouter {
   private final ModelRoutes routes;
   private final Workers workers;
   private final TextPath path;
+  private final @Nullable CallerRights caller;
 
-  TextRouter(ModelRoutes routes, Workers workers, TextPath path) {
+  TextRouter(ModelRoutes routes, Workers workers, TextPath path, @Nullable CallerRights caller) {
     this.routes = routes;
     this.workers = workers;
     this.path = path;
+    this.caller = caller;
+  }
+
+  @Override
+  public @Nullable CallerRights caller() {
+    return caller;
   }
 
   @Override
@@ -45,6 +53,9 @@ final class TextRouter implements HttpRouter {
               "'model' is not among what a gateway reads of a body, %d bytes, or 65536 of a compressed one; name the model before '%s'"
                   .formatted(KEPT_BYTES, path.texts()))
           .asException();
+    }
+    if (caller != null) {
+      caller.infer(model);
     }
     return InferRouter.traced(
         routes, headers, routes.route(new RequestHead(model, "", "", head.rows())));

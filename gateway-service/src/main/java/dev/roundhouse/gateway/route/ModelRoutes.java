@@ -8,7 +8,9 @@ import dev.roundhouse.kserve.codec.CallerHeader;
 import dev.roundhouse.kserve.codec.SpentHeader;
 import dev.roundhouse.kserve.proto.GRPCInferenceServiceGrpc;
 import dev.roundhouse.kserve.status.WireException;
+import dev.roundhouse.platform.access.Access;
 import dev.roundhouse.platform.telemetry.SpanExport;
+import dev.roundhouse.transport.access.CallerRights;
 import dev.roundhouse.transport.forward.CallRouter;
 import io.grpc.Status;
 import io.grpc.StatusException;
@@ -169,15 +171,28 @@ public final class ModelRoutes implements CallRouter {
   }
 
   @Override
-  public @Nullable Route route(String method, ByteBuffer begin, boolean more)
+  public String sealedHeader() {
+    return Access.SEALED_CALLER;
+  }
+
+  @Override
+  public @Nullable Route route(
+      String method, @Nullable CallerRights caller, ByteBuffer begin, boolean more)
       throws StatusException {
     RequestHead head = RequestHead.read(begin, more);
     if (head == null) {
       return null;
     }
-    return DESCRIPTIONS.contains(method)
-        ? description(head.model())
-        : route(head, method.equals(UNARY));
+    if (DESCRIPTIONS.contains(method)) {
+      if (caller != null) {
+        caller.requireModel(head.model());
+      }
+      return description(head.model());
+    }
+    if (caller != null) {
+      caller.infer(head.model());
+    }
+    return route(head, method.equals(UNARY));
   }
 
   /**

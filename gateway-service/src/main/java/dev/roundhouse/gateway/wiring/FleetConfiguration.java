@@ -24,9 +24,11 @@ import dev.roundhouse.gateway.route.ModelRoutes;
 import dev.roundhouse.gateway.schedule.Placer;
 import dev.roundhouse.gateway.schedule.Policy;
 import dev.roundhouse.gateway.schedule.SchedulingControl;
+import dev.roundhouse.platform.access.Access;
 import dev.roundhouse.platform.actuator.SpanMeters;
 import dev.roundhouse.platform.config.StartRefusedException;
 import dev.roundhouse.platform.grpc.PortLoad;
+import dev.roundhouse.platform.grpc.SealedCalls;
 import dev.roundhouse.platform.lifecycle.LameDuck;
 import dev.roundhouse.platform.rest.HttpFront;
 import dev.roundhouse.platform.rest.HttpServerSettings;
@@ -287,11 +289,13 @@ class FleetConfiguration {
       GatewayMeters meters,
       GatewayReadiness readiness,
       WorkerTls tls,
-      Refresh refresh) {
+      Refresh refresh,
+      Access access) {
     FleetWatch watch =
         new FleetWatch(
             Sources.of(properties),
-            worker -> new WorkerLink(worker, tls, properties.health().timeout()),
+            worker ->
+                new WorkerLink(worker, tls, properties.health().timeout(), new SealedCalls(access)),
             properties.health().interval(),
             properties.health().timeout(),
             regions::complete,

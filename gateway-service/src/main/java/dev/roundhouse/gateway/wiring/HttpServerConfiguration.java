@@ -7,6 +7,7 @@ import dev.roundhouse.gateway.fleet.Workers;
 import dev.roundhouse.gateway.lifecycle.GatewayFailure;
 import dev.roundhouse.gateway.rest.InferRoutes;
 import dev.roundhouse.gateway.route.ModelRoutes;
+import dev.roundhouse.platform.access.Access;
 import dev.roundhouse.platform.grpc.PortLoad;
 import dev.roundhouse.platform.rest.Browsers;
 import dev.roundhouse.platform.rest.ControlRoutes;
@@ -40,12 +41,14 @@ class HttpServerConfiguration {
   }
 
   @Bean
-  HttpServerSettings httpServerSettings(GatewayProperties properties, Browsers browsers) {
+  HttpServerSettings httpServerSettings(
+      GatewayProperties properties, Browsers browsers, Access access) {
     ServerProperties server = properties.server();
     return new HttpServerSettings(
         Math.toIntExact(server.maxMessageSize().toBytes()),
         server.stalledMessageTimeout(),
-        browsers);
+        browsers,
+        access);
   }
 
   /** Requests over HTTP have the same time to end as those over gRPC, and to be told. */
@@ -96,10 +99,11 @@ class HttpServerConfiguration {
       HttpFront.Settings settings,
       SslBundles bundles,
       Browsers browsers,
+      Access access,
       InferRoutes routes,
       PeerMemory memory,
       GatewayFailure failure) {
     return new HttpFront(
-        settings, bundles, browsers, routes, new PortLoad(), memory, failure::fail);
+        settings, bundles, browsers, access, routes, new PortLoad(), memory, failure::fail);
   }
 }

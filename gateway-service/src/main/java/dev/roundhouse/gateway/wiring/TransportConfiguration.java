@@ -16,8 +16,14 @@ import dev.roundhouse.gateway.lifecycle.GatewayReadyLine;
 import dev.roundhouse.gateway.lifecycle.PlacementEndpoint;
 import dev.roundhouse.gateway.route.ModelRoutes;
 import dev.roundhouse.gateway.schedule.SchedulingControl;
+import dev.roundhouse.platform.access.Access;
+import dev.roundhouse.platform.access.AccessFiles;
+import dev.roundhouse.platform.access.AccessStart;
+import dev.roundhouse.platform.access.Doors;
+import dev.roundhouse.platform.actuator.AccessMeters;
 import dev.roundhouse.platform.actuator.PeerMemoryMeters;
-import dev.roundhouse.platform.grpc.ControlGate;
+import dev.roundhouse.platform.grpc.AccessGate;
+import dev.roundhouse.platform.grpc.ForwardedAccess;
 import dev.roundhouse.platform.grpc.GrpcHealth;
 import dev.roundhouse.platform.grpc.GuardedServices;
 import dev.roundhouse.platform.grpc.Http2GrpcServerFactory;
@@ -42,6 +48,7 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
+import org.springframework.boot.actuate.autoconfigure.web.server.ManagementServerProperties;
 import org.springframework.boot.grpc.server.autoconfigure.GrpcServerProperties;
 import org.springframework.boot.ssl.SslBundles;
 import org.springframework.context.ApplicationContext;
@@ -77,13 +84,15 @@ class TransportConfiguration {
       PeerMemory peers,
       WorkerTls tls,
       PortLoad load,
-      GatewayFailure failure) {
+      GatewayFailure failure,
+      Access access) {
     Http2GrpcServerFactory factory =
         new Http2GrpcServerFactory(
             grpc,
             bundles,
             builder ->
-                configure(builder, properties, routes, memory, peers, tls, load, failure::fail));
+                configure(
+                    builder, properties, routes, access, memory, peers, tls, load, failure::fail));
     services.findServices().stream()
         .map(service -> configurer.configure(service, factory))
         .forEach(factory::addService);
@@ -94,6 +103,7 @@ class TransportConfiguration {
       Http2ServerBuilder builder,
       GatewayProperties properties,
       ModelRoutes routes,
+      Access access,
       ForwardingBudget memory,
       PeerMemory peers,
       WorkerTls tls,
@@ -102,7 +112,9 @@ class TransportConfiguration {
     UpstreamTls secret = tls.grpc() == null ? null : new UpstreamTls(tls.grpc(), tls.serverName());
     ServerProperties server = properties.server();
     builder
-        .forward(new GrpcForwarder(routes, memory, properties.health().silence(), secret))
+        .forward(
+            new GrpcForwarder(
+                routes, new ForwardedAccess(access), memory, properties.health().silence(), secret))
         .peerMemory(peers)
         .decompressorRegistry(
             DecompressorRegistry.getDefaultInstance().with(new DeflateCodec(), true))
@@ -116,6 +128,29 @@ class TransportConfiguration {
         .unreadAnswerTimeout(server.unreadAnswerTimeout().toNanos(), TimeUnit.NANOSECONDS)
         .loadListener(load)
         .failureListener(failed);
+  }
+
+  @Bean
+  Access access(
+      GatewayProperties properties,
+      GrpcServerProperties grpc,
+      org.springframework.boot.web.server.autoconfigure.ServerProperties http,
+      ManagementServerProperties operators) {
+    return AccessStart.open(
+        properties.access(),
+        GatewayProperties.PREFIX + ".access",
+        false,
+        Doors.of(grpc, http, operators));
+  }
+
+  @Bean
+  AccessMeters accessMeters(Access access) {
+    return new AccessMeters(access);
+  }
+
+  @Bean
+  AccessFiles accessFiles(Access access) {
+    return new AccessFiles(access);
   }
 
   @Bean
@@ -168,12 +203,8 @@ class TransportConfiguration {
 
   @Bean
   GrpcServiceConfigurer grpcServiceConfigurer(
-      ApplicationContext context, ClientText texts, GatewayProperties properties) {
-    return new GuardedServices(
-        context,
-        texts,
-        new ControlGate(
-            properties.control().enabled(), GatewayProperties.PREFIX + ".control.enabled"));
+      ApplicationContext context, ClientText texts, Access access) {
+    return new GuardedServices(context, texts, new AccessGate(access));
   }
 
   @Bean

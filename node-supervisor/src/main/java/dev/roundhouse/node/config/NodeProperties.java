@@ -19,6 +19,7 @@ import org.springframework.validation.annotation.Validated;
  * @param gateway How the gateway is started.
  * @param restart When a process that has ended is started again, whatever its exit code.
  * @param metrics How operators are answered for workers, on the supervisor's port.
+ * @param access Who may change something at the supervisor's port.
  * @param log How the processes' own lines go to the supervisor's standard output, each after
  *     `[NAME] `.
  */
@@ -32,6 +33,7 @@ public record NodeProperties(
     @Valid @DefaultValue GatewayProcessProperties gateway,
     @Valid @DefaultValue RestartProperties restart,
     @Valid @DefaultValue WorkersMetricsProperties metrics,
+    @Valid @DefaultValue AccessProperties access,
     @Valid @DefaultValue LogProperties log) {
   public static final String PREFIX = "roundhouse.node";
 }

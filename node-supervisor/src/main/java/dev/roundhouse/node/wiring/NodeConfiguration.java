@@ -21,6 +21,11 @@ import dev.roundhouse.node.process.LineForm;
 import dev.roundhouse.node.process.OsProcesses;
 import dev.roundhouse.node.process.RestartPolicy;
 import dev.roundhouse.node.process.Supervisor;
+import dev.roundhouse.platform.access.Access;
+import dev.roundhouse.platform.access.AccessFiles;
+import dev.roundhouse.platform.access.AccessStart;
+import dev.roundhouse.platform.access.Doors;
+import dev.roundhouse.platform.actuator.AccessMeters;
 import dev.roundhouse.platform.config.StartRefusedException;
 import dev.roundhouse.platform.logging.Announcer;
 import dev.roundhouse.platform.rest.Browsers;
@@ -37,7 +42,9 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.boot.system.ApplicationHome;
 import org.springframework.boot.web.server.ConfigurableWebServerFactory;
+import org.springframework.boot.web.server.Ssl;
 import org.springframework.boot.web.server.WebServerFactoryCustomizer;
+import org.springframework.boot.web.server.autoconfigure.ServerProperties;
 import org.springframework.context.ApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
@@ -158,8 +165,34 @@ class NodeConfiguration {
    */
   @Bean
   @ConditionalOnMissingBean
-  HttpServerSettings httpServerSettings() {
-    return new HttpServerSettings(MOST_BODY_BYTES, STALLED, new Browsers(List.of(), ""));
+  HttpServerSettings httpServerSettings(Access access) {
+    return new HttpServerSettings(MOST_BODY_BYTES, STALLED, new Browsers(List.of(), ""), access);
+  }
+
+  @Bean
+  Access access(NodeProperties properties, ManagementAddress management, ServerProperties server) {
+    String address = operators(properties, management);
+    Ssl tls = server.getSsl();
+    return AccessStart.open(
+        properties.access().all(),
+        NodeProperties.PREFIX + ".access",
+        false,
+        new Doors(
+            List.of(
+                Doors.door(
+                    NodeProperties.PREFIX + ".ports.address",
+                    address.isEmpty() ? null : address(address),
+                    tls))));
+  }
+
+  @Bean
+  AccessMeters accessMeters(Access access) {
+    return new AccessMeters(access);
+  }
+
+  @Bean
+  AccessFiles accessFiles(Access access) {
+    return new AccessFiles(access);
   }
 
   /** After Spring's own, whose keys are for the other applications. */

@@ -3,9 +3,15 @@ package dev.roundhouse.node.config;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.roundhouse.node.devices.Discovery.Platform;
+import dev.roundhouse.platform.access.AccessRule;
+import dev.roundhouse.platform.access.ApiCategory;
+import dev.roundhouse.platform.access.IdentityProperties;
 import dev.roundhouse.platform.config.WorkersMetricsProperties;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -48,6 +54,7 @@ class NodePropertiesTest {
                     Duration.ofSeconds(10)),
                 new RestartProperties(Duration.ofSeconds(30), Duration.ofSeconds(60), 0),
                 new WorkersMetricsProperties(true, Duration.ofSeconds(5)),
+                new AccessProperties(null, null, Map.of(), List.of()),
                 new LogProperties(DataSize.ofKilobytes(16))));
   }
 
@@ -87,6 +94,11 @@ class NodePropertiesTest {
                 "restart.max-restarts=4",
                 "metrics.workers=false",
                 "metrics.timeout=2s",
+                "access.model-repository=token",
+                "access.control=loopback,token",
+                "access.identities.a.token-files=/t",
+                "access.identities.a.may=control",
+                "access.gateway-key-files=/k",
                 "log.max-line=1KB"))
         .isEqualTo(
             new NodeProperties(
@@ -117,6 +129,20 @@ class NodePropertiesTest {
                     Duration.ofSeconds(5)),
                 new RestartProperties(Duration.ofSeconds(10), Duration.ofSeconds(20), 4),
                 new WorkersMetricsProperties(false, Duration.ofSeconds(2)),
+                new AccessProperties(
+                    Set.of(AccessRule.TOKEN),
+                    Set.of(AccessRule.LOOPBACK, AccessRule.TOKEN),
+                    Map.of(
+                        "a",
+                        new IdentityProperties(
+                            List.of(Path.of("/t")),
+                            List.of(),
+                            Set.of(ApiCategory.CONTROL),
+                            List.of("*"),
+                            "",
+                            null,
+                            null)),
+                    List.of(Path.of("/k"))),
                 new LogProperties(DataSize.ofKilobytes(1))));
   }
 

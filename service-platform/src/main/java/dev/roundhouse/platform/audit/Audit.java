@@ -27,13 +27,18 @@ public final class Audit {
     String route = begin(caller.route());
     log.atInfo()
         .addKeyValue("client.address", caller.address())
+        .addKeyValue("user.name", caller.identity())
         .addKeyValue("event.action", route)
-        .log("{} {}: {}", caller.address(), route, begin(what));
+        .log("{}{} {}: {}", caller.address(), who(caller), route, begin(what));
   }
 
   /** The same, for whom this thread is at. */
   public static void record(String what) {
     record(Caller.current(), what);
+  }
+
+  private static String who(Caller caller) {
+    return caller.identity().isEmpty() ? "" : " '" + caller.identity() + "'";
   }
 
   private static String begin(String text) {

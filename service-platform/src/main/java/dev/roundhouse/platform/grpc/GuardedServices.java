@@ -11,13 +11,13 @@ import org.springframework.grpc.server.service.GrpcServiceSpec;
 /** Boot's, with every service's requests held against limits while they are read. */
 public final class GuardedServices extends DefaultGrpcServiceConfigurer {
   private final ClientText texts;
-  private final ControlGate gate;
+  private final AccessGate gate;
 
   /**
    * @param texts error texts for callers
    * @param gate checks of who may change what
    */
-  public GuardedServices(ApplicationContext context, ClientText texts, ControlGate gate) {
+  public GuardedServices(ApplicationContext context, ClientText texts, AccessGate gate) {
     super(context);
     this.texts = texts;
     this.gate = gate;

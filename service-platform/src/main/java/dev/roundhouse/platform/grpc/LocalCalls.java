@@ -1,5 +1,6 @@
 package dev.roundhouse.platform.grpc;
 
+import dev.roundhouse.platform.access.Credentials;
 import dev.roundhouse.platform.audit.Caller;
 import io.grpc.Attributes;
 import io.grpc.MethodDescriptor;
@@ -17,6 +18,10 @@ public final class LocalCalls {
   /** On whose behalf a call is made, who is written down already. */
   public static final Attributes.Key<Caller> CALLER = Attributes.Key.create("local-caller");
 
+  /** What that caller shows. */
+  public static final Attributes.Key<Credentials> CREDENTIALS =
+      Attributes.Key.create("local-credentials");
+
   private final Map<String, ServerMethodDefinition<?, ?>> methods = new HashMap<>();
 
   public LocalCalls(Collection<ServerServiceDefinition> services) {
@@ -30,7 +35,7 @@ public final class LocalCalls {
   /**
    * Who makes calls from here on.
    *
-   * @param attributes as a transport would give them, with {@link #CALLER}
+   * @param attributes as a transport would give them, with {@link #CALLER} and {@link #CREDENTIALS}
    */
   public LocalClient client(Attributes attributes) {
     return new LocalClient(this, attributes);

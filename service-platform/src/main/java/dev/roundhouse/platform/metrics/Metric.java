@@ -313,6 +313,20 @@ public enum Metric {
       "Time in which nothing ran: `no-requests`; `weights` were awaited or room was made; `held` for larger batches (`max-queue-delay`); `answers` of earlier runs were being read and there was no room for another batch; `dispatch`, the host made a batch up or gave answers",
       "`DeviceTime`",
       "reason"),
+  TENANT_WEIGHT(
+      of(WORKER),
+      GAUGE,
+      "roundhouse_tenant_weight",
+      "Part of the device that a tenant is due beside others that have something to run",
+      "configuration",
+      "tenant"),
+  TENANT_DEVICE(
+      of(WORKER),
+      COUNTER,
+      "roundhouse_tenant_device_seconds_total",
+      "Device time of a tenant's rows; of a batch with rows of several, a part to each",
+      "`TenantShare`; asked",
+      "tenant"),
   BATCH_SLOTS_USED(
       of(WORKER),
       GAUGE,
@@ -502,6 +516,14 @@ public enum Metric {
       "roundhouse_otlp_requests_dropped_total",
       "Requests whose spans were lost: too many at once, or no collector took them",
       "`SpanSender`"),
+
+  ACCESS_REFUSED(
+      of(WORKER, GATEWAY, NODE),
+      COUNTER,
+      "roundhouse_access_refused_total",
+      "Calls and requests whose callers may not ([security.md](security.md)), by `reason`: `unauthenticated`, `denied`, `quota`",
+      "`Access`",
+      "reason"),
 
   // --- a worker's ports
 

@@ -1,5 +1,7 @@
 package dev.roundhouse.platform.operators;
 
+import dev.roundhouse.platform.access.Access;
+import dev.roundhouse.platform.audit.Caller;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.ConnectException;
@@ -34,6 +36,7 @@ public final class OperatorsClient implements AutoCloseable {
   /** Bytes of an answer to a change; a worker says less. */
   private static final int MOST_SAID = 64 << 10;
 
+  private final Access access;
   private final SpoolMemory memory = new SpoolMemory();
   private final HttpClient http =
       HttpClient.newBuilder()
@@ -44,6 +47,13 @@ public final class OperatorsClient implements AutoCloseable {
           .build();
   private final ExecutorService askers =
       Executors.newThreadPerTaskExecutor(Thread.ofVirtual().name("ask-", 0).factory());
+
+  /**
+   * @param access signs for whom something is asked, if there is a key for that
+   */
+  public OperatorsClient(Access access) {
+    this.access = access;
+  }
 
   /** What is kept of answers counts there. */
   SpoolMemory memory() {
@@ -80,7 +90,8 @@ public final class OperatorsClient implements AutoCloseable {
    */
   List<Answer<byte[]>> tell(List<OperatorsPort> ports, String path, byte[] json, Duration limit)
       throws InterruptedException {
-    return all(ports, limit, port -> tell(port, path, json, limit));
+    HttpRequest.Builder said = told(json).header("Accept", "application/json");
+    return all(ports, limit, port -> tell(port, path, said, limit));
   }
 
   private interface Question<T> {
@@ -123,15 +134,26 @@ public final class OperatorsClient implements AutoCloseable {
     }
   }
 
-  private Answer<byte[]> tell(OperatorsPort port, String path, byte[] json, Duration limit)
+  /** On the thread that is at the caller. */
+  private HttpRequest.Builder told(byte[] json) {
+    return sealed()
+        .header("Content-Type", "application/json")
+        .POST(BodyPublishers.ofByteArray(json));
+  }
+
+  /** Says for whom, which is the process itself where nobody asks. */
+  private HttpRequest.Builder sealed() {
+    String ofCaller = Caller.current().sealed();
+    String sealed = ofCaller == null ? access.sealedSelf() : ofCaller;
+    HttpRequest.Builder request = HttpRequest.newBuilder();
+    return sealed == null ? request : request.header(Access.SEALED_CALLER, sealed);
+  }
+
+  private Answer<byte[]> tell(
+      OperatorsPort port, String path, HttpRequest.Builder told, Duration limit)
       throws IOException, InterruptedException {
     long from = System.nanoTime();
-    HttpRequest request =
-        HttpRequest.newBuilder(uri(port.address(), path))
-            .header("Content-Type", "application/json")
-            .header("Accept", "application/json")
-            .POST(BodyPublishers.ofByteArray(json))
-            .build();
+    HttpRequest request = told.copy().uri(uri(port.address(), path)).build();
     try {
       HttpResponse<InputStream> response = post(request);
       try (InputStream body = response.body()) {
@@ -163,7 +185,7 @@ public final class OperatorsClient implements AutoCloseable {
    */
   InputStream open(OperatorsPort port, String path, Duration limit) throws IOException {
     HttpResponse<InputStream> response =
-        opened(port, HttpRequest.newBuilder(uri(port.address(), path)).build(), limit);
+        opened(port, sealed().uri(uri(port.address(), path)).build(), limit);
     if (response.statusCode() != OK) {
       response.body().close();
       throw new IOException("it answered " + response.statusCode());
@@ -179,11 +201,7 @@ public final class OperatorsClient implements AutoCloseable {
    */
   HttpResponse<InputStream> openTold(OperatorsPort port, String path, byte[] json, Duration limit)
       throws IOException {
-    HttpRequest request =
-        HttpRequest.newBuilder(uri(port.address(), path))
-            .header("Content-Type", "application/json")
-            .POST(BodyPublishers.ofByteArray(json))
-            .build();
+    HttpRequest request = told(json).uri(uri(port.address(), path)).build();
     return opened(port, request, limit);
   }
 

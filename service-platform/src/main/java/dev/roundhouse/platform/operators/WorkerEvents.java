@@ -1,5 +1,6 @@
 package dev.roundhouse.platform.operators;
 
+import dev.roundhouse.platform.access.Access;
 import dev.roundhouse.platform.page.Changes;
 import dev.roundhouse.platform.page.EventsServlet;
 import dev.roundhouse.platform.page.PageEnd;
@@ -30,15 +31,15 @@ final class WorkerEvents extends EventsServlet {
   private static final long SILENCE_NANOS = Duration.ofSeconds(10).toNanos();
 
   private final transient AnsweredFor others;
-  private final transient Changes changes;
+  private final transient Access access;
   private final transient PageEnd end;
 
   /**
-   * @param changes that this port passes on to workers
+   * @param access who may change something at this port
    */
-  WorkerEvents(AnsweredFor others, Changes changes, PageEnd end) {
+  WorkerEvents(AnsweredFor others, Access access, PageEnd end) {
     this.others = others;
-    this.changes = changes;
+    this.access = access;
     this.end = end;
   }
 
@@ -49,7 +50,9 @@ final class WorkerEvents extends EventsServlet {
     String name = request.getParameter("worker");
     if (name == null) {
       begin(response);
-      response.getOutputStream().write(event("process", this::writeProcess));
+      response
+          .getOutputStream()
+          .write(event("process", json -> writeProcess(Changes.of(access, request), json)));
       response.getOutputStream().write(event("workers", json -> writeNames(workers, json)));
       return;
     }
@@ -86,7 +89,7 @@ final class WorkerEvents extends EventsServlet {
     return bytes.toByteArray();
   }
 
-  private void writeProcess(JsonGenerator json) {
+  private void writeProcess(Changes changes, JsonGenerator json) {
     json.writeStartObject();
     json.writeStringProperty("process", others.process());
     changes.write(json);

@@ -1,6 +1,5 @@
 package dev.roundhouse.platform.operators;
 
-import dev.roundhouse.platform.actuator.WriteAccess;
 import dev.roundhouse.platform.audit.Audit;
 import dev.roundhouse.platform.rest.JsonReply;
 import java.io.IOException;
@@ -24,26 +23,20 @@ import tools.jackson.databind.node.ObjectNode;
 final class WorkersChange {
   private static final int OK = 200;
   private static final int ACCEPTED = 202;
-  private static final int FORBIDDEN = 403;
   private static final int BAD_GATEWAY = 502;
   private static final JsonMapper JSON = new JsonMapper();
 
   private final WorkersQuestion question;
   private final String path;
-  private final String access;
-  private final boolean granted;
   private final Duration besides;
 
   /**
    * @param path of the endpoint, at workers as here
-   * @param access the key that grants it
    * @param besides what the change may take, beyond what an answer may
    */
-  WorkersChange(AnsweredFor others, String path, String access, boolean granted, Duration besides) {
+  WorkersChange(AnsweredFor others, String path, Duration besides) {
     question = new WorkersQuestion(others);
     this.path = path;
-    this.access = access;
-    this.granted = granted;
     this.besides = besides;
   }
 
@@ -71,10 +64,6 @@ final class WorkersChange {
   private WebEndpointResponse<Resource> make(
       String at, @Nullable String worker, String what, ObjectNode body, String none)
       throws IOException {
-    if (!granted) {
-      return WorkersQuestion.refusal(
-          FORBIDDEN, WriteAccess.refusal(what, "process of this port", access));
-    }
     byte[] json = body.toString().getBytes(StandardCharsets.UTF_8);
     List<Answer<byte[]>> answers = question.tell(at, worker, json, besides);
     if (answers == null) {

@@ -1,6 +1,5 @@
 package dev.roundhouse.platform.operators;
 
-import dev.roundhouse.platform.actuator.WriteAccess;
 import java.io.IOException;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
@@ -11,10 +10,7 @@ import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
 import org.springframework.core.io.Resource;
 import tools.jackson.databind.node.JsonNodeFactory;
 
-/**
- * {@code /actuator/drain}: which workers turn new work away, which can be changed here for one
- * worker at a time where {@link WriteAccess#DRAIN} says so.
- */
+/** {@code /actuator/drain}: which workers turn new work away, changed for one worker at a time. */
 @Endpoint(id = "drain")
 public final class WorkersDrain {
   private static final String PATH = "/actuator/drain";
@@ -23,12 +19,9 @@ public final class WorkersDrain {
   private final WorkersDocuments documents;
   private final WorkersChange change;
 
-  /**
-   * @param writable false when changes are refused, which is the default
-   */
-  public WorkersDrain(AnsweredFor others, boolean writable) {
+  public WorkersDrain(AnsweredFor others) {
     documents = new WorkersDocuments(others, PATH);
-    change = new WorkersChange(others, PATH, WriteAccess.DRAIN, writable, Duration.ZERO);
+    change = new WorkersChange(others, PATH, Duration.ZERO);
   }
 
   @ReadOperation

@@ -1,11 +1,10 @@
 package dev.roundhouse.platform.operators;
 
-import dev.roundhouse.platform.actuator.WriteAccess;
+import dev.roundhouse.platform.access.Access;
 import dev.roundhouse.platform.config.EffectiveSettings;
 import dev.roundhouse.platform.page.PageEnd;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
-import org.springframework.core.env.Environment;
 
 /**
  * What answers operators for workers; an application adds for which, as {@link AnsweredFor}, and
@@ -15,8 +14,8 @@ import org.springframework.core.env.Environment;
 public class WorkersEndpointsConfiguration {
 
   @Bean
-  OperatorsClient operatorsClient() {
-    return new OperatorsClient();
+  OperatorsClient operatorsClient(Access access) {
+    return new OperatorsClient(access);
   }
 
   @Bean
@@ -25,29 +24,28 @@ public class WorkersEndpointsConfiguration {
   }
 
   @Bean
-  WorkersModels workersModels(AnsweredFor others, Environment environment) {
-    return new WorkersModels(others, WriteAccess.isGranted(environment, WriteAccess.MODELS));
+  WorkersModels workersModels(AnsweredFor others) {
+    return new WorkersModels(others);
   }
 
   @Bean
-  WorkersResidency workersResidency(AnsweredFor others, Environment environment) {
-    return new WorkersResidency(others, WriteAccess.isGranted(environment, WriteAccess.RESIDENCY));
+  WorkersResidency workersResidency(AnsweredFor others) {
+    return new WorkersResidency(others);
   }
 
   @Bean
-  WorkersRepository workersRepository(AnsweredFor others, Environment environment) {
-    return new WorkersRepository(
-        others, WriteAccess.isGranted(environment, WriteAccess.REPOSITORY));
+  WorkersRepository workersRepository(AnsweredFor others) {
+    return new WorkersRepository(others);
   }
 
   @Bean
-  WorkersDrain workersDrain(AnsweredFor others, Environment environment) {
-    return new WorkersDrain(others, WriteAccess.isGranted(environment, WriteAccess.DRAIN));
+  WorkersDrain workersDrain(AnsweredFor others) {
+    return new WorkersDrain(others);
   }
 
   @Bean
-  WorkersRecording workersRecording(AnsweredFor others, Environment environment) {
-    return new WorkersRecording(others, WriteAccess.isGranted(environment, WriteAccess.RECORDING));
+  WorkersRecording workersRecording(AnsweredFor others) {
+    return new WorkersRecording(others);
   }
 
   @Bean

@@ -1,6 +1,5 @@
 package dev.roundhouse.platform.operators;
 
-import dev.roundhouse.platform.actuator.WriteAccess;
 import java.io.IOException;
 import java.io.InputStream;
 import java.time.Duration;
@@ -19,7 +18,7 @@ import tools.jackson.databind.node.ObjectNode;
 
 /**
  * {@code /actuator/models}: the models of all workers, each as its worker tells of it; and their
- * weights, which can be changed here where {@link WriteAccess#MODELS} says so.
+ * weights.
  */
 @Endpoint(id = "models")
 public final class WorkersModels {
@@ -28,12 +27,9 @@ public final class WorkersModels {
   private final WorkersQuestion question;
   private final WorkersChange change;
 
-  /**
-   * @param writable false when changes are refused, which is the default
-   */
-  public WorkersModels(AnsweredFor others, boolean writable) {
+  public WorkersModels(AnsweredFor others) {
     question = new WorkersQuestion(others);
-    change = new WorkersChange(others, MODELS, WriteAccess.MODELS, writable, Duration.ZERO);
+    change = new WorkersChange(others, MODELS, Duration.ZERO);
   }
 
   @ReadOperation

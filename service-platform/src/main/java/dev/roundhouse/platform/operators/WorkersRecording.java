@@ -1,6 +1,5 @@
 package dev.roundhouse.platform.operators;
 
-import dev.roundhouse.platform.actuator.WriteAccess;
 import dev.roundhouse.platform.audit.Audit;
 import dev.roundhouse.platform.recording.RecordingEndpoint;
 import java.io.IOException;
@@ -23,7 +22,7 @@ import tools.jackson.databind.node.JsonNodeFactory;
 
 /**
  * {@code /actuator/recording}: has one worker record itself with Flight Recorder and passes on what
- * it answers, where {@link WriteAccess#RECORDING} says so here and at the worker.
+ * it answers.
  */
 @Endpoint(id = "recording")
 public final class WorkersRecording {
@@ -35,14 +34,9 @@ public final class WorkersRecording {
   private static final Duration PASSES = Duration.ofSeconds(60);
 
   private final AnsweredFor others;
-  private final boolean granted;
 
-  /**
-   * @param granted false when it is refused, which is the default
-   */
-  public WorkersRecording(AnsweredFor others, boolean granted) {
+  public WorkersRecording(AnsweredFor others) {
     this.others = others;
-    this.granted = granted;
   }
 
   /**
@@ -52,12 +46,6 @@ public final class WorkersRecording {
    */
   @WriteOperation
   public WebEndpointResponse<Resource> record(@Nullable Integer seconds, @Nullable String worker) {
-    if (!granted) {
-      return WorkersQuestion.refusal(
-          403,
-          "nothing is recorded through here; "
-              + WriteAccess.grant("process of this port", WriteAccess.RECORDING));
-    }
     List<OperatorsPort> workers =
         others.ports().now().stream().filter(OperatorsPort::isWorker).toList();
     List<OperatorsPort> named =

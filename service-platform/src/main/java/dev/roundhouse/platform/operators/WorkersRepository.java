@@ -1,6 +1,5 @@
 package dev.roundhouse.platform.operators;
 
-import dev.roundhouse.platform.actuator.WriteAccess;
 import java.io.IOException;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
@@ -14,8 +13,7 @@ import tools.jackson.databind.node.JsonNodeFactory;
 import tools.jackson.databind.node.ObjectNode;
 
 /**
- * {@code /actuator/repository}: what the workers' repositories have; and which models are loaded,
- * which can be changed here where {@link WriteAccess#REPOSITORY} says so.
+ * {@code /actuator/repository}: what the workers' repositories have; and which models are loaded.
  */
 @Endpoint(id = "repository")
 public final class WorkersRepository {
@@ -27,12 +25,9 @@ public final class WorkersRepository {
   private final WorkersDocuments documents;
   private final WorkersChange change;
 
-  /**
-   * @param writable false when changes are refused, which is the default
-   */
-  public WorkersRepository(AnsweredFor others, boolean writable) {
+  public WorkersRepository(AnsweredFor others) {
     documents = new WorkersDocuments(others, PATH);
-    change = new WorkersChange(others, PATH, WriteAccess.REPOSITORY, writable, LOAD);
+    change = new WorkersChange(others, PATH, LOAD);
   }
 
   @ReadOperation

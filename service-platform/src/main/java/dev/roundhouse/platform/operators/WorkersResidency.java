@@ -1,6 +1,5 @@
 package dev.roundhouse.platform.operators;
 
-import dev.roundhouse.platform.actuator.WriteAccess;
 import java.io.IOException;
 import java.time.Duration;
 import org.jspecify.annotations.Nullable;
@@ -15,7 +14,7 @@ import tools.jackson.databind.node.ObjectNode;
 
 /**
  * {@code /actuator/residency}: whose weights are on the workers' devices; and whether a model's
- * stay there, which can be changed here where {@link WriteAccess#RESIDENCY} says so.
+ * stay there.
  */
 @Endpoint(id = "residency")
 public final class WorkersResidency {
@@ -27,12 +26,9 @@ public final class WorkersResidency {
   private final WorkersDocuments documents;
   private final WorkersChange change;
 
-  /**
-   * @param writable false when changes are refused, which is the default
-   */
-  public WorkersResidency(AnsweredFor others, boolean writable) {
+  public WorkersResidency(AnsweredFor others) {
     documents = new WorkersDocuments(others, PATH);
-    change = new WorkersChange(others, PATH, WriteAccess.RESIDENCY, writable, LOAD);
+    change = new WorkersChange(others, PATH, LOAD);
   }
 
   @ReadOperation

@@ -1,39 +1,34 @@
 package dev.roundhouse.platform.page;
 
-import dev.roundhouse.platform.actuator.WriteAccess;
-import org.springframework.core.env.Environment;
+import dev.roundhouse.platform.access.Access;
+import dev.roundhouse.platform.access.ApiCategory;
+import dev.roundhouse.platform.access.Credentials;
+import dev.roundhouse.platform.access.ServletCredentials;
+import jakarta.servlet.http.HttpServletRequest;
 import tools.jackson.core.JsonGenerator;
 
 /**
- * What an operator may do on the port, which the page then offers.
+ * What may be changed on the port by whoever has opened a page, or might be with a token; the page
+ * offers it then.
  *
- * @param weight change a model's weight
- * @param pinned keep a model's weights on the device, or let them leave
+ * @param control weights, what stays on the device, whether a worker is drained; and recordings
  * @param loaded load a model, or take it out of service
- * @param draining have a worker turn new work away, or serve again
- * @param recording have a worker record itself with Flight Recorder
  */
-public record Changes(
-    boolean weight, boolean pinned, boolean loaded, boolean draining, boolean recording) {
+public record Changes(boolean control, boolean loaded) {
 
-  /** As the operator has granted it. */
-  public static Changes of(Environment environment) {
+  /** By the one who asks. */
+  public static Changes of(Access access, HttpServletRequest request) {
+    Credentials shown = ServletCredentials.of(request);
     return new Changes(
-        WriteAccess.isGranted(environment, WriteAccess.MODELS),
-        WriteAccess.isGranted(environment, WriteAccess.RESIDENCY),
-        WriteAccess.isGranted(environment, WriteAccess.REPOSITORY),
-        WriteAccess.isGranted(environment, WriteAccess.DRAIN),
-        WriteAccess.isGranted(environment, WriteAccess.RECORDING));
+        access.mightChange(ApiCategory.CONTROL, shown),
+        access.mightChange(ApiCategory.MODEL_REPOSITORY, shown));
   }
 
   /** Writes the property {@code changes}. */
   public void write(JsonGenerator json) {
     json.writeObjectPropertyStart("changes");
-    json.writeBooleanProperty("weight", weight);
-    json.writeBooleanProperty("pinned", pinned);
+    json.writeBooleanProperty("control", control);
     json.writeBooleanProperty("loaded", loaded);
-    json.writeBooleanProperty("draining", draining);
-    json.writeBooleanProperty("recording", recording);
     json.writeEndObject();
   }
 }

@@ -1,5 +1,6 @@
 package dev.roundhouse.platform.page;
 
+import dev.roundhouse.platform.access.Access;
 import dev.roundhouse.platform.rest.Json;
 import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
@@ -18,17 +19,19 @@ final class FeedServlet extends EventsServlet {
 
   private final transient PageFeed feed;
   private final transient PageEnd end;
+  private final transient Access access;
 
-  FeedServlet(PageFeed feed, PageEnd end) {
+  FeedServlet(PageFeed feed, PageEnd end, Access access) {
     this.feed = feed;
     this.end = end;
+    this.access = access;
   }
 
   @Override
   protected void send(HttpServletRequest request, HttpServletResponse response) throws IOException {
     begin(response);
     OutputStream out = response.getOutputStream();
-    PageFeed.Reader reader = feed.open();
+    PageFeed.Reader reader = feed.open(Changes.of(access, request));
     write(out, "begin", told(reader::begin));
     boolean over;
     do {

@@ -38,6 +38,7 @@ final class FilesServlet extends HttpServlet {
           "repository.js",
           "table.js",
           "timeline.js",
+          "token.js",
           "trace.js");
 
   private static final Map<String, String> TYPES =

@@ -4,8 +4,12 @@ import tools.jackson.core.JsonGenerator;
 
 /** What an application's page shows. Thread-safe. */
 public interface PageFeed {
-  /** For a page that has been opened. */
-  Reader open();
+  /**
+   * For a page that has been opened.
+   *
+   * @param changes that it may offer
+   */
+  Reader open(Changes changes);
 
   /** What one open page is told. One thread's. */
   interface Reader {

@@ -1,5 +1,6 @@
 package dev.roundhouse.platform.page;
 
+import dev.roundhouse.platform.access.Access;
 import org.springframework.boot.actuate.autoconfigure.web.ManagementContextConfiguration;
 import org.springframework.boot.actuate.autoconfigure.web.ManagementContextType;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
@@ -21,9 +22,9 @@ class PageServlets {
 
   @Bean
   @ConditionalOnBean(PageFeed.class)
-  ServletRegistrationBean<FeedServlet> pageEvents(PageFeed feed, PageEnd end) {
+  ServletRegistrationBean<FeedServlet> pageEvents(PageFeed feed, PageEnd end, Access access) {
     ServletRegistrationBean<FeedServlet> registration =
-        new ServletRegistrationBean<>(new FeedServlet(feed, end), "/ui/events");
+        new ServletRegistrationBean<>(new FeedServlet(feed, end, access), "/ui/events");
     registration.setName("page-events");
     return registration;
   }

@@ -1,6 +1,5 @@
 package dev.roundhouse.platform.recording;
 
-import dev.roundhouse.platform.actuator.WriteAccess;
 import dev.roundhouse.platform.audit.Audit;
 import dev.roundhouse.platform.page.PageEnd;
 import dev.roundhouse.platform.rest.JsonReply;
@@ -19,8 +18,8 @@ import org.springframework.http.MediaType;
 
 /**
  * {@code /actuator/recording}: records the next seconds with Flight Recorder and answers with the
- * file, where {@link WriteAccess#RECORDING} says so. One at a time, until the process stops. Until
- * the first is asked for, nothing of it is there.
+ * file. One at a time, until the process stops. Until the first is asked for, nothing of it is
+ * there.
  */
 @Endpoint(id = "recording")
 public final class RecordingEndpoint {
@@ -30,15 +29,10 @@ public final class RecordingEndpoint {
   private static final int DEFAULT_SECONDS = 10;
 
   private final PageEnd end;
-  private final boolean granted;
   private final Semaphore one = new Semaphore(1);
 
-  /**
-   * @param granted false when it is refused, which is the default
-   */
-  public RecordingEndpoint(PageEnd end, boolean granted) {
+  public RecordingEndpoint(PageEnd end) {
     this.end = end;
-    this.granted = granted;
   }
 
   /**
@@ -48,10 +42,6 @@ public final class RecordingEndpoint {
    */
   @WriteOperation
   public WebEndpointResponse<Resource> record(@Nullable Integer seconds) {
-    if (!granted) {
-      return refused(
-          403, "nothing is recorded here; " + WriteAccess.grant("worker", WriteAccess.RECORDING));
-    }
     int length = seconds == null ? DEFAULT_SECONDS : seconds;
     if (length < 1 || length > MOST_SECONDS) {
       return refused(

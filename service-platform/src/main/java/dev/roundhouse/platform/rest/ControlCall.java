@@ -1,5 +1,7 @@
 package dev.roundhouse.platform.rest;
 
+import dev.roundhouse.platform.access.Access;
+import dev.roundhouse.platform.access.Credentials;
 import dev.roundhouse.platform.audit.Audit;
 import dev.roundhouse.platform.audit.Caller;
 import dev.roundhouse.platform.grpc.LocalCalls;
@@ -111,6 +113,13 @@ final class ControlCall implements RequestHandler {
     Attributes.Builder attributes =
         Attributes.newBuilder()
             .set(LocalCalls.CALLER, caller)
+            .set(
+                LocalCalls.CREDENTIALS,
+                new Credentials(
+                    address,
+                    session,
+                    request.header(HttpHeaders.AUTHORIZATION),
+                    request.header(Access.SEALED_CALLER)))
             .set(ConnectionMemory.KEY, request.memory());
     if (address != null) {
       attributes.set(Grpc.TRANSPORT_ATTR_REMOTE_ADDR, address);

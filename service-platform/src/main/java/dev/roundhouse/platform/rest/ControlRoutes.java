@@ -2,6 +2,7 @@ package dev.roundhouse.platform.rest;
 
 import dev.roundhouse.platform.grpc.LocalCalls;
 import dev.roundhouse.platform.text.ClientText;
+import dev.roundhouse.transport.access.CallerRights;
 import dev.roundhouse.transport.http1.RequestHandler;
 import dev.roundhouse.transport.http1.RequestRoutes;
 import io.micrometer.observation.ObservationRegistry;
@@ -44,7 +45,7 @@ public final class ControlRoutes implements RequestRoutes {
   }
 
   @Override
-  public RequestHandler route(String method, String target) {
+  public RequestHandler route(String method, String target, @Nullable CallerRights caller) {
     return new ControlCall(this, method, find(method, target));
   }
 

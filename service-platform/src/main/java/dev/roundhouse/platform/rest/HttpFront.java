@@ -1,5 +1,10 @@
 package dev.roundhouse.platform.rest;
 
+import dev.roundhouse.kserve.status.WireStatus;
+import dev.roundhouse.platform.access.Access;
+import dev.roundhouse.platform.access.ApiCategory;
+import dev.roundhouse.platform.access.ApiMethod;
+import dev.roundhouse.platform.access.Credentials;
 import dev.roundhouse.platform.audit.Audit;
 import dev.roundhouse.platform.audit.Caller;
 import dev.roundhouse.platform.config.HttpProperties;
@@ -11,6 +16,8 @@ import dev.roundhouse.transport.http1.Http1Settings;
 import dev.roundhouse.transport.http1.RequestGuard;
 import dev.roundhouse.transport.http1.RequestRoutes;
 import dev.roundhouse.transport.memory.PeerMemory;
+import io.grpc.StatusException;
+import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http2.Http2SecurityUtil;
 import io.netty.handler.ssl.ClientAuth;
 import io.netty.handler.ssl.SslContext;
@@ -41,10 +48,13 @@ import org.springframework.boot.web.server.autoconfigure.ServerProperties;
 public final class HttpFront implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(HttpFront.class);
   private static final int DEFAULT_PORT = 8080;
+  private static final ApiMethod INFERENCE =
+      new ApiMethod(ApiCategory.INFERENCE, ApiMethod.Effect.READS);
 
   private final Settings settings;
   private final SslBundles bundles;
   private final Browsers browsers;
+  private final Access access;
   private final RequestRoutes routes;
   private final PortLoad load;
   private final PeerMemory memory;
@@ -77,12 +87,14 @@ public final class HttpFront implements AutoCloseable {
 
   /**
    * @param browsers what they may not ask
+   * @param access who may run inference; services decide of the rest
    * @param failed told the cause when a thread of the server has died
    */
   public HttpFront(
       Settings settings,
       SslBundles bundles,
       Browsers browsers,
+      Access access,
       RequestRoutes routes,
       PortLoad load,
       PeerMemory memory,
@@ -90,6 +102,7 @@ public final class HttpFront implements AutoCloseable {
     this.settings = settings;
     this.bundles = bundles;
     this.browsers = browsers;
+    this.access = access;
     this.routes = routes;
     this.load = load;
     this.memory = memory;
@@ -129,7 +142,7 @@ public final class HttpFront implements AutoCloseable {
     return new Http1Settings(
         address,
         () -> tls,
-        this::refusal,
+        this::judge,
         routes,
         JsonReply::error,
         load,
@@ -148,7 +161,7 @@ public final class HttpFront implements AutoCloseable {
             settings.stalledRemedy()));
   }
 
-  private RequestGuard.@Nullable Refusal refusal(RequestGuard.Head head) {
+  private RequestGuard.Verdict judge(RequestGuard.Head head) {
     int query = head.target().indexOf('?');
     String path = query < 0 ? head.target() : head.target().substring(0, query);
     Browsers.Refusal refusal =
@@ -158,17 +171,41 @@ public final class HttpFront implements AutoCloseable {
                 path,
                 head.local() instanceof InetSocketAddress local
                     && local.getAddress().isLoopbackAddress(),
-                head.secure(),
+                head.session() != null,
                 head.headers()::get));
     if (refusal == null) {
-      return null;
+      return admit(head);
     }
     if (!InferPath.endsAsOne(path) && TextPath.of(path) == null) {
       Audit.record(
           new Caller(head.client().get(), head.method() + " " + path),
           "answered with " + refusal.code());
     }
-    return new RequestGuard.Refusal(refusal.code(), refusal.text());
+    return RequestGuard.Verdict.refused(refusal.code(), refusal.text());
+  }
+
+  private RequestGuard.Verdict admit(RequestGuard.Head head) {
+    if (access.isFree(INFERENCE)
+        || (InferPath.of(head.method(), head.target()) == null
+            && TextPath.of(head.method(), head.target()) == null)) {
+      return RequestGuard.Verdict.allowed(null);
+    }
+    try {
+      return RequestGuard.Verdict.allowed(
+          access.admit(
+              ApiCategory.INFERENCE,
+              false,
+              "inference",
+              new Credentials(
+                  head.remote(),
+                  head.session(),
+                  head.headers().get(HttpHeaderNames.AUTHORIZATION),
+                  head.headers().get(Access.SEALED_CALLER))));
+    } catch (StatusException e) {
+      return RequestGuard.Verdict.refused(
+          WireStatus.httpCode(e.getStatus().getCode().value()),
+          String.valueOf(e.getStatus().getDescription()));
+    }
   }
 
   /** Negative times mean forever. */

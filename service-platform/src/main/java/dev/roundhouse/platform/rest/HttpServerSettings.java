@@ -1,5 +1,6 @@
 package dev.roundhouse.platform.rest;
 
+import dev.roundhouse.platform.access.Access;
 import dev.roundhouse.platform.process.DescriptorShare;
 import dev.roundhouse.platform.process.TemporaryFolder;
 import java.io.File;
@@ -45,17 +46,20 @@ public final class HttpServerSettings
   private final int maxBodyBytes;
   private final Duration stalled;
   private final Browsers browsers;
+  private final Access access;
 
   /**
    * @param maxBodyBytes that a request may have; one that is refused before its body was read is
    *     read so far, so that its client reads why instead of losing the connection
    * @param stalled what a request's head may take, and each further part of its body
    * @param browsers what they may not ask
+   * @param access who may change something
    */
-  public HttpServerSettings(int maxBodyBytes, Duration stalled, Browsers browsers) {
+  public HttpServerSettings(int maxBodyBytes, Duration stalled, Browsers browsers, Access access) {
     this.maxBodyBytes = maxBodyBytes;
     this.stalled = stalled;
     this.browsers = browsers;
+    this.access = access;
   }
 
   @Override
@@ -75,7 +79,8 @@ public final class HttpServerSettings
       factory.setBaseDirectory(made("base"));
       factory.setDocumentRoot(made("documents"));
     }
-    factory.addEngineValves(new UnreadBodies(), new AuditValve(), new BrowserValve(browsers));
+    factory.addEngineValves(
+        new UnreadBodies(), new AuditValve(), new BrowserValve(browsers), new AccessValve(access));
     factory.addContextCustomizers(
         context -> {
           if (context.getParent() instanceof StandardHost host) {

@@ -5,6 +5,7 @@ import { whose } from "./address.js";
 /** @typedef {import("./feed.js").Model} Model */
 /** @typedef {import("./feed.js").Changes} Changes */
 /** @typedef {import("./repository.js").Repository} Repository */
+/** @typedef {import("./token.js").Bearer} Bearer */
 
 const ACCEPTED = 202;
 
@@ -16,10 +17,12 @@ export class Confirmed {
   /**
    * @param {{dialog: HTMLDialogElement, question: HTMLElement, entry: HTMLElement, amount: HTMLInputElement, yes: HTMLElement, no: HTMLElement}} parts
    * @param {() => string | null} worker whose page it is, where there are several
+   * @param {Bearer} bearer
    */
-  constructor(parts, worker) {
+  constructor(parts, worker, bearer) {
     this.parts = parts;
     this.worker = worker;
+    this.bearer = bearer;
     parts.yes.addEventListener("click", () => this.#confirm());
     parts.no.addEventListener("click", () => parts.dialog.close());
   }
@@ -32,7 +35,7 @@ export class Confirmed {
    */
   ask(question, path, change, done) {
     const worker = this.worker(); // the one that the question names, whatever is chosen meanwhile
-    this.#ask(question, false, () => void post(worker, path, change, done));
+    this.#ask(question, false, () => void post(this.bearer, worker, path, change, done));
   }
 
   /** The same for a change to a number. @param {string} question @param {number} now @param {string} path @param {(amount: number) => object} change @param {HTMLElement} done */
@@ -40,7 +43,7 @@ export class Confirmed {
     const { amount } = this.parts;
     amount.value = String(now);
     const worker = this.worker();
-    this.#ask(question, true, () => void post(worker, path, change(Number(amount.value)), done));
+    this.#ask(question, true, () => void post(this.bearer, worker, path, change(Number(amount.value)), done));
   }
 
   /** Where a change goes to, for the question. */
@@ -68,19 +71,16 @@ export class Confirmed {
 /**
  * Asks for a change, and says what became of it.
  *
+ * @param {Bearer} bearer
  * @param {string | null} worker null where there is one only
  * @param {string} path of the endpoint
  * @param {object} change
  * @param {HTMLElement} done
  */
-async function post(worker, path, change, done) {
+async function post(bearer, worker, path, change, done) {
   done.textContent = "asked for";
   try {
-    const answer = await fetch(`../actuator/${path}${whose(worker)}`, {
-      method: "POST",
-      headers: { "Content-Type": "application/json" },
-      body: JSON.stringify(change),
-    });
+    const answer = await bearer.post(`../actuator/${path}${whose(worker)}`, change);
     const all = await answer.json();
     const told = (worker !== null && all.workers?.[worker]) || all; // a node and a gateway pass on what it said
     const how = answer.status === ACCEPTED ? "begun, and goes on" : "done";
@@ -123,8 +123,8 @@ export class ModelActions {
     const loads = allowed.loaded && this.repository.mode === "explicit";
     /** @type {[boolean, string, () => void][]} */
     const all = [
-      [queues && allowed.weight, "Change weight", () => this.#askForWeight()],
-      [queues && allowed.pinned, model.pinned ? "Let its weights leave the device" : "Keep its weights on the device", () => this.#askForPin()],
+      [queues && allowed.control, "Change weight", () => this.#askForWeight()],
+      [queues && allowed.control, model.pinned ? "Let its weights leave the device" : "Keep its weights on the device", () => this.#askForPin()],
       [loads && (model.state === "unloaded" || model.state === "failed"), "Load", () => this.#askForLoad()],
       [loads && (ready || model.state === "failed"), "Unload", () => this.#askForUnload()],
     ];
@@ -198,7 +198,7 @@ export class WorkerActions {
 
   /** @param {boolean | null} draining null while that is not known @param {Changes} allowed */
   show(draining, allowed) {
-    const offered = draining !== null && allowed.draining;
+    const offered = draining !== null && allowed.control;
     const shown = offered ? `${this.confirmed.where()} ${draining}` : "";
     if (shown === this.#shown) return;
     this.#shown = shown;

@@ -32,7 +32,7 @@ import { whose } from "./address.js";
  * @property {number} evictions
  */
 
-/** What the port allows. @typedef {{weight: boolean, pinned: boolean, loaded: boolean, draining: boolean, recording: boolean}} Changes */
+/** What whoever opened the page may change, or might with a token. @typedef {{control: boolean, loaded: boolean}} Changes */
 
 /** What answers for several workers, and which changes it passes on. @typedef {{process: "gateway" | "node", changes: Changes}} Process */
 
@@ -74,7 +74,7 @@ import { whose } from "./address.js";
  */
 
 /** @type {Changes} */
-export const NOTHING_CHANGES = { weight: false, pinned: false, loaded: false, draining: false, recording: false };
+export const NOTHING_CHANGES = { control: false, loaded: false };
 
 const KEPT_SECONDS = 180;
 const SHARE_SECONDS = 10;

@@ -13,6 +13,7 @@ import { Recorder } from "./recording.js";
 import { Repository } from "./repository.js";
 import { Timeline } from "./timeline.js";
 import { save } from "./trace.js";
+import { Bearer } from "./token.js";
 
 /** @param {string} id @returns {HTMLElement} */
 function part(id) {
@@ -31,6 +32,13 @@ const bar = new DeviceBar(part("bar"), part("uses"));
 const timeline = new Timeline(/** @type {HTMLCanvasElement} */ (part("timeline")), part("under"));
 const programs = new ModelFacts(part("programs"), () => feed.worker);
 const repository = new Repository(() => feed.worker);
+const bearer = new Bearer({
+  dialog: /** @type {HTMLDialogElement} */ (part("credentials")),
+  wanted: part("wanted"),
+  token: /** @type {HTMLInputElement} */ (part("token")),
+  yes: part("show-token"),
+  no: part("no-token"),
+});
 const confirmed = new Confirmed(
   {
     dialog: /** @type {HTMLDialogElement} */ (part("confirm")),
@@ -41,6 +49,7 @@ const confirmed = new Confirmed(
     no: part("no"),
   },
   () => feed.worker,
+  bearer,
 );
 const modelActions = new ModelActions(part("actions"), part("done"), confirmed, repository);
 const workerActions = new WorkerActions(part("worker-actions"), part("worker-done"), confirmed);
@@ -56,6 +65,7 @@ const recorder = new Recorder(
   /** @type {HTMLButtonElement} */ (part("record")),
   part("recorded"),
   () => feed.worker,
+  bearer,
 );
 const pause = part("pause");
 const choice = /** @type {HTMLSelectElement} */ (part("worker"));
@@ -93,11 +103,8 @@ function allowed() {
   const here = fleet.changes;
   const there = feed.changes;
   return {
-    weight: here.weight && there.weight,
-    pinned: here.pinned && there.pinned,
+    control: here.control && there.control,
     loaded: here.loaded && there.loaded,
-    draining: here.draining && there.draining,
-    recording: here.recording && there.recording,
   };
 }
 
@@ -108,7 +115,7 @@ function show() {
   models.table.show([...feed.models.values(), ...repository.others(feed.models)]);
   if (wanted !== "" && models.table.choose(wanted)) wanted = "";
   workerActions.show(feed.last?.draining ?? null, allowed());
-  recorder.show(allowed().recording);
+  recorder.show(allowed().control);
   facts();
 }
 

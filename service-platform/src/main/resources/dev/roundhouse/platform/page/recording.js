@@ -10,8 +10,10 @@ export class Recorder {
    * @param {HTMLButtonElement} button
    * @param {HTMLElement} told
    * @param {() => string | null} worker whose name the port is told; null where it has only one
+   * @param {import("./token.js").Bearer} bearer
    */
-  constructor(button, told, worker) {
+  constructor(button, told, worker, bearer) {
+    this.bearer = bearer;
     this.button = button;
     this.told = told;
     this.worker = worker;
@@ -28,11 +30,7 @@ export class Recorder {
     this.button.disabled = true;
     this.told.textContent = `recording the next ${SECONDS} s`;
     try {
-      const answer = await fetch(`../actuator/recording${whose(worker)}`, {
-        method: "POST",
-        headers: { "Content-Type": "application/json" },
-        body: JSON.stringify({ seconds: SECONDS }),
-      });
+      const answer = await this.bearer.post(`../actuator/recording${whose(worker)}`, { seconds: SECONDS });
       if (answer.ok) saveAs(await answer.blob(), "jfr");
       this.told.textContent = answer.ok ? "" : (await answer.json()).error;
     } catch (error) {

@@ -21,6 +21,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Locale;
+import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -36,8 +37,8 @@ import org.springframework.boot.convert.DurationStyle;
 public final class ConfigurationReference {
   private static final String COLUMNS = "| key | default | bounds | meaning |\n|---|---|---|---|\n";
 
-  private static final Path SHARED =
-      Path.of("../service-platform/src/main/java/dev/roundhouse/platform/config");
+  private static final String SHARED = "dev.roundhouse.platform.";
+  private static final Path SHARED_SOURCES = Path.of("../service-platform/src/main/java");
 
   private final Path sources;
   private final String prefix;
@@ -125,9 +126,15 @@ public final class ConfigurationReference {
 
   private static String bounds(RecordComponent component) {
     List<String> bounds = new ArrayList<>();
-    if (component.getType().isEnum()) {
+    Class<?> chosen =
+        component.getGenericType() instanceof ParameterizedType set
+                && set.getRawType() == Set.class
+                && set.getActualTypeArguments()[0] instanceof Class<?> element
+            ? element
+            : component.getType();
+    if (chosen.isEnum()) {
       bounds.add(
-          Arrays.stream(component.getType().getEnumConstants())
+          Arrays.stream(chosen.getEnumConstants())
               .map(value -> "`" + value.toString().toLowerCase(Locale.ROOT).replace('_', '-') + "`")
               .collect(Collectors.joining(", ")));
     }
@@ -201,7 +208,8 @@ public final class ConfigurationReference {
 
   /** Records that applications share are the platform's. */
   private Path folder(Class<?> file) {
-    return file.getPackage().equals(ConfigurationReference.class.getPackage()) ? SHARED : sources;
+    String name = file.getPackageName();
+    return name.startsWith(SHARED) ? SHARED_SOURCES.resolve(name.replace('.', '/')) : sources;
   }
 
   private static String read(Path file) {

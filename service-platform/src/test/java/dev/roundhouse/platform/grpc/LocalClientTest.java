@@ -9,6 +9,7 @@ import dev.roundhouse.kserve.proto.ModelReadyRequest;
 import dev.roundhouse.kserve.proto.ModelReadyResponse;
 import dev.roundhouse.kserve.proto.RepositoryModelLoadRequest;
 import dev.roundhouse.kserve.proto.RepositoryModelLoadResponse;
+import dev.roundhouse.platform.access.AccessTest;
 import dev.roundhouse.platform.audit.Caller;
 import dev.roundhouse.platform.text.ClientText;
 import io.grpc.Attributes;
@@ -20,6 +21,7 @@ import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.StreamObserver;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
@@ -74,7 +76,8 @@ class LocalClientTest {
       new LocalCalls(
               List.of(
                   GuardedService.of(
-                      new ControlGate(false, "key").before(new Service().bindService()),
+                      new AccessGate(AccessTest.access(Map.of()))
+                          .before(new Service().bindService()),
                       new ClientText(List.of(Path.of("/home"))))))
           .client(Attributes.newBuilder().set(LocalCalls.CALLER, CALLER).build());
 

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.sun.net.httpserver.HttpExchange;
 import com.sun.net.httpserver.HttpServer;
+import dev.roundhouse.platform.access.AccessTest;
 import dev.roundhouse.platform.config.WorkersMetricsProperties;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -13,6 +14,7 @@ import java.net.ServerSocket;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -154,7 +156,7 @@ class WorkersMetricsFilterTest {
       WorkersMetricsProperties settings, MockHttpServletRequest request, OperatorsPort... ports)
       throws Exception {
     MockHttpServletResponse response = new MockHttpServletResponse();
-    try (OperatorsClient client = new OperatorsClient()) {
+    try (OperatorsClient client = new OperatorsClient(AccessTest.access(Map.of()))) {
       new WorkersMetricsFilter(
               new AnsweredFor(AnsweredFor.NODE, client, () -> List.of(ports), settings))
           .doFilter(

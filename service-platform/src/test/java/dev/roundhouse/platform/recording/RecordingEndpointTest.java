@@ -17,8 +17,7 @@ class RecordingEndpointTest {
   @ParameterizedTest
   @ValueSource(ints = {-1, 0, 61})
   void shouldSayWhichLengthsThereAre(int seconds) throws IOException {
-    WebEndpointResponse<Resource> refused =
-        new RecordingEndpoint(new PageEnd(), true).record(seconds);
+    WebEndpointResponse<Resource> refused = new RecordingEndpoint(new PageEnd()).record(seconds);
     assertThat(refused.getStatus()).isEqualTo(400);
     Resource body = Objects.requireNonNull(refused.getBody());
     assertThat(body.getContentAsString(StandardCharsets.UTF_8))

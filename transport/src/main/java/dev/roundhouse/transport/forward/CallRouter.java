@@ -1,5 +1,6 @@
 package dev.roundhouse.transport.forward;
 
+import dev.roundhouse.transport.access.CallerRights;
 import io.grpc.Status;
 import io.grpc.StatusException;
 import java.io.InputStream;
@@ -22,12 +23,15 @@ public interface CallRouter {
   /**
    * Chooses a server.
    *
+   * @param caller what the call's caller may do; null when nothing is checked
    * @param begin of the first message so far, decompressed; borrowed
    * @param more false when no more of it will be shown
    * @return null when more of the message is needed, if there is more
    * @throws StatusException what the call ends with instead
    */
-  @Nullable Route route(String method, ByteBuffer begin, boolean more) throws StatusException;
+  @Nullable Route route(
+      String method, @Nullable CallerRights caller, ByteBuffer begin, boolean more)
+      throws StatusException;
 
   /**
    * The trailer by which a server that could not answer a call says that no other may be asked;
@@ -50,6 +54,14 @@ public interface CallRouter {
    * name is not passed on.
    */
   default String callerHeader() {
+    return "";
+  }
+
+  /**
+   * The header that tells servers {@link CallerRights#sealed}; empty for none. A client's header of
+   * that name is not passed on, and with it neither is what the client has shown of itself.
+   */
+  default String sealedHeader() {
     return "";
   }
 

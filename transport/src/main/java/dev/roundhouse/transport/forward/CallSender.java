@@ -1,5 +1,6 @@
 package dev.roundhouse.transport.forward;
 
+import dev.roundhouse.transport.access.CallerRights;
 import dev.roundhouse.transport.forward.CallRouter.Route;
 import dev.roundhouse.transport.http2.HeaderCodec;
 import dev.roundhouse.transport.http2.ServerStream;
@@ -38,6 +39,7 @@ final class CallSender implements Attempts.Sender<CallAttempt> {
   private static final Logger log = LoggerFactory.getLogger(CallSender.class);
   private static final int PREFIX_BYTES = 5;
   private static final AsciiString TIMEOUT = AsciiString.cached("grpc-timeout");
+  private static final AsciiString AUTHORIZATION = AsciiString.cached("authorization");
   private static final AsciiString TRACEPARENT = AsciiString.cached("traceparent");
   private static final AsciiString TRACESTATE = AsciiString.cached("tracestate");
   private static final String ENCODING = "grpc-encoding";
@@ -53,6 +55,7 @@ final class CallSender implements Attempts.Sender<CallAttempt> {
   private final ServerStream client;
   private final String method;
   private final Http2Headers request;
+  private final @Nullable CallerRights caller;
   private final CallRouter router;
   private final UpstreamPool servers;
   private final ForwardingBudget memory;
@@ -68,12 +71,14 @@ final class CallSender implements Attempts.Sender<CallAttempt> {
       ServerStream client,
       String method,
       Http2Headers request,
+      @Nullable CallerRights caller,
       GrpcForwarder forwarder,
       KeptRequest kept) {
     this.call = call;
     this.client = client;
     this.method = method;
     this.request = request;
+    this.caller = caller;
     router = forwarder.router();
     servers = forwarder.servers();
     memory = forwarder.budget();
@@ -119,11 +124,11 @@ final class CallSender implements Attempts.Sender<CallAttempt> {
       ByteBuffer shown = shown(message, most);
       boolean isAll = shown.remaining() < most;
       boolean more = isAll ? arrives : compressed;
-      Route found = router.route(method, shown, more);
+      Route found = router.route(method, caller, shown, more);
       if (found == null && !isAll && compressed) {
         shown = shown(message, FirstMessage.MOST_SHOWN_BYTES);
         more = arrives && shown.remaining() < FirstMessage.MOST_SHOWN_BYTES;
-        found = router.route(method, shown, more);
+        found = router.route(method, caller, shown, more);
       }
       if (found != null) {
         if (router.tracesCalls()) {
@@ -199,10 +204,11 @@ final class CallSender implements Attempts.Sender<CallAttempt> {
         headers.add(name, field.getValue());
       }
     }
-    String caller = router.callerHeader();
-    if (!caller.isEmpty()) {
-      headers.set(caller, Integer.toString(client.memory().peerNumber()));
+    String number = router.callerHeader();
+    if (!number.isEmpty()) {
+      headers.set(number, Integer.toString(client.memory().peerNumber()));
     }
+    seal(headers);
     String spent = router.spentHeader();
     if (!spent.isEmpty()) {
       headers.remove(spent);
@@ -218,6 +224,20 @@ final class CallSender implements Attempts.Sender<CallAttempt> {
       headers.set(TIMEOUT, GrpcTimeout.text(leftNanos));
     }
     return headers;
+  }
+
+  /** Tells the server who calls, in place of what the client has shown. */
+  private void seal(Http2Headers headers) {
+    String header = router.sealedHeader();
+    if (header.isEmpty()) {
+      return;
+    }
+    headers.remove(header);
+    String sealed = caller == null ? null : caller.sealed();
+    if (sealed != null) {
+      headers.remove(AUTHORIZATION);
+      headers.set(header, sealed);
+    }
   }
 
   @Override

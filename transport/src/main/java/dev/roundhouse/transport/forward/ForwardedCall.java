@@ -1,5 +1,6 @@
 package dev.roundhouse.transport.forward;
 
+import dev.roundhouse.transport.access.CallerRights;
 import dev.roundhouse.transport.http2.ServerStream;
 import dev.roundhouse.transport.http2.StreamListener;
 import io.grpc.Metadata;
@@ -20,6 +21,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class ForwardedCall implements StreamListener, ForwardingWindow.Window {
   private final ServerStream stream;
+  private final @Nullable CallerRights caller;
   private final MessageBounds bounds;
   private final ForwardingWindow requests;
   private final KeptRequest kept;
@@ -30,15 +32,18 @@ final class ForwardedCall implements StreamListener, ForwardingWindow.Window {
   private final @Nullable ScheduledFuture<?> alarm;
 
   /**
+   * @param caller what the call's caller may do; null when nothing is checked
    * @param timeoutNanos that the client waits; {@link Long#MAX_VALUE} for no limit
    */
   ForwardedCall(
       ServerStream stream,
       String method,
       Http2Headers request,
+      @Nullable CallerRights caller,
       long timeoutNanos,
       GrpcForwarder forwarder) {
     this.stream = stream;
+    this.caller = caller;
     EventLoop loop = stream.eventLoop();
     ForwardingBudget memory = forwarder.budget();
     unaryRequest = forwarder.router().unaryRequest(method);
@@ -47,7 +52,7 @@ final class ForwardedCall implements StreamListener, ForwardingWindow.Window {
         new ForwardingWindow(
             memory, stream.memory(), bounds, stream.windowBytes(), unaryRequest, this, loop);
     kept = new KeptRequest(memory);
-    servers = new CallSender(this, stream, method, request, forwarder, kept);
+    servers = new CallSender(this, stream, method, request, caller, forwarder, kept);
     answer = new ForwardedAnswer(stream, memory);
     endNanos = timeoutNanos == Long.MAX_VALUE ? timeoutNanos : System.nanoTime() + timeoutNanos;
     alarm =
@@ -84,6 +89,9 @@ final class ForwardedCall implements StreamListener, ForwardingWindow.Window {
       requests.close();
     }
     stream.completed(requests.messages() - before);
+    if (caller != null) {
+      caller.arrived(part.data().readableBytes());
+    }
     if (to != null) {
       to.send(part, endOfStream);
     }

@@ -1,5 +1,6 @@
 package dev.roundhouse.transport.forward;
 
+import dev.roundhouse.transport.access.CallerRights;
 import dev.roundhouse.transport.http1.StreamedRequest;
 import dev.roundhouse.transport.http1.StreamedRequestHandler;
 import io.grpc.Status;
@@ -107,6 +108,10 @@ final class ForwardedRequest implements StreamedRequestHandler {
       return;
     }
     arrived += data.readableBytes();
+    CallerRights caller = router.caller();
+    if (caller != null) {
+      caller.arrived(data.readableBytes());
+    }
     isWhole = last;
     HttpSender to = sender();
     if (arrived > settings.maxBodyBytes()) {

@@ -1,5 +1,6 @@
 package dev.roundhouse.transport.forward;
 
+import dev.roundhouse.transport.access.CallerRights;
 import dev.roundhouse.transport.http2.CallForwarder;
 import dev.roundhouse.transport.http2.ServerStream;
 import dev.roundhouse.transport.http2.StreamListener;
@@ -13,27 +14,34 @@ public final class GrpcForwarder implements CallForwarder {
   private static final Duration LEAST_SILENCE = Duration.ofSeconds(1);
 
   private final CallRouter router;
+  private final CallAdmission admission;
   private final ForwardingBudget budget;
   private final UpstreamPool servers;
 
   /** In plain text. */
   public GrpcForwarder(CallRouter router, ForwardingBudget budget) {
-    this(router, budget, SILENCE, null);
+    this(router, CallAdmission.EVERYONE, budget, SILENCE, null);
   }
 
   /**
    * @param router chooses calls and servers
+   * @param admission decides who may make them
    * @param budget counts what is held of them
    * @param silence of the network after which a connection to a server counts as lost; at least a
    *     second
    * @param tls null for plain text
    */
   public GrpcForwarder(
-      CallRouter router, ForwardingBudget budget, Duration silence, @Nullable UpstreamTls tls) {
+      CallRouter router,
+      CallAdmission admission,
+      ForwardingBudget budget,
+      Duration silence,
+      @Nullable UpstreamTls tls) {
     if (silence.compareTo(LEAST_SILENCE) < 0) {
       throw new IllegalArgumentException("silence of " + silence + "; at least " + LEAST_SILENCE);
     }
     this.router = router;
+    this.admission = admission;
     this.budget = budget;
     servers = new UpstreamPool(new ServerSockets(silence, tls));
   }
@@ -46,7 +54,8 @@ public final class GrpcForwarder implements CallForwarder {
   @Override
   public StreamListener open(
       ServerStream stream, String method, Http2Headers request, long timeoutNanos) {
-    return new ForwardedCall(stream, method, request, timeoutNanos, this);
+    CallerRights caller = admission.admit(method, request, stream.attributes());
+    return new ForwardedCall(stream, method, request, caller, timeoutNanos, this);
   }
 
   @Override

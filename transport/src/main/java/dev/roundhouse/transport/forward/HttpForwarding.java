@@ -28,13 +28,15 @@ public record HttpForwarding(
     Duration idle) {
 
   /**
-   * Lower-case header names. A client's headers of the first two names are not passed on.
+   * Lower-case header names. A client's headers of the first three names are not passed on.
    *
+   * @param sealed tells servers {@link dev.roundhouse.transport.access.CallerRights#sealed}, in
+   *     place of what the client has shown
    * @param caller tells servers the caller's number
    * @param spent tells every server but the first how many nanoseconds ago the whole request had
    *     arrived
    * @param keeps by which a server forbids asking another
    * @param refusal by which it says what its refusal is about
    */
-  public record Headers(String caller, String spent, String keeps, String refusal) {}
+  public record Headers(String sealed, String caller, String spent, String keeps, String refusal) {}
 }

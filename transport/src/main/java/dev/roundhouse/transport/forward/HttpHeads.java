@@ -58,6 +58,7 @@ final class HttpHeads {
       if (!NOT_PASSED_ON.contains(name)
           && !AsciiString.contentEqualsIgnoreCase(name, own.caller())
           && !AsciiString.contentEqualsIgnoreCase(name, own.spent())
+          && !AsciiString.contentEqualsIgnoreCase(name, own.sealed())
           && (named.isEmpty() || !named.contains(name.toString().toLowerCase(Locale.ROOT)))) {
         passed.add(name, field.getValue());
       }

@@ -1,5 +1,6 @@
 package dev.roundhouse.transport.forward;
 
+import dev.roundhouse.transport.access.CallerRights;
 import dev.roundhouse.transport.forward.CallRouter.Route;
 import io.grpc.StatusException;
 import io.netty.handler.codec.http.HttpHeaders;
@@ -15,6 +16,11 @@ public interface HttpRouter {
   /** The most of a body that is kept for choosing. */
   default int keptBytes() {
     return KeptBody.MOST_BYTES;
+  }
+
+  /** What the request's caller may do; null when nothing is checked. */
+  default @Nullable CallerRights caller() {
+    return null;
   }
 
   /**

@@ -1,5 +1,6 @@
 package dev.roundhouse.transport.forward;
 
+import dev.roundhouse.transport.access.CallerRights;
 import dev.roundhouse.transport.forward.CallRouter.Route;
 import dev.roundhouse.transport.http1.StreamedRequest;
 import io.grpc.Status;
@@ -98,6 +99,12 @@ final class HttpSender implements Attempts.Sender<HttpAttempt> {
     HttpHeaders headers = HttpHeads.passedOn(asked.headers(), settings.headers());
     headers.set(HttpHeaderNames.HOST, HttpHeads.host(server));
     headers.setInt(settings.headers().caller(), client.memory().peerNumber());
+    CallerRights caller = router.caller();
+    String sealed = caller == null ? null : caller.sealed();
+    if (sealed != null) {
+      headers.remove(HttpHeaderNames.AUTHORIZATION);
+      headers.set(settings.headers().sealed(), sealed);
+    }
     if (spentNanos > 0) {
       headers.set(settings.headers().spent(), Long.toString(spentNanos));
     }

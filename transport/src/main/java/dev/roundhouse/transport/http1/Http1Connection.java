@@ -18,6 +18,7 @@ import io.netty.handler.ssl.SslHandler;
 import io.netty.util.ReferenceCountUtil;
 import java.io.IOException;
 import java.net.InetSocketAddress;
+import javax.net.ssl.SSLSession;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -48,7 +49,7 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
   private boolean takesInterim;
 
   private int requests;
-  private boolean isSecure;
+  private @Nullable SslHandler tls;
 
   Http1Connection(
       Http1Server server, Http1Settings settings, Arrivals arrivals, ConnectionMemory memory) {
@@ -64,8 +65,14 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
   @Override
   public void handlerAdded(ChannelHandlerContext added) {
     ctx = added;
-    isSecure = added.pipeline().get(SslHandler.class) != null;
+    tls = added.pipeline().get(SslHandler.class);
     watch.start(added);
+  }
+
+  /** The TLS session; null for plain text. */
+  @Nullable SSLSession session() {
+    SslHandler secured = tls;
+    return secured == null ? null : secured.engine().getSession();
   }
 
   ChannelHandlerContext context() {
@@ -162,14 +169,14 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
       return;
     }
     boolean expected = head.headers().contains(HttpHeaderNames.EXPECT);
-    RequestGuard.Refusal refusal = settings.guard().refusal(guarded(head));
-    if (refusal != null) {
+    RequestGuard.Verdict verdict = settings.guard().judge(guarded(head));
+    if (verdict.refusal() != null) {
       LocalExchange refused = new LocalExchange(this, head, LocalExchange.NOBODY);
       current = refused;
-      refused.begin(refusal, expected);
+      refused.begin(verdict.refusal(), expected);
       return;
     }
-    switch (settings.routes().route(head.method().name(), head.uri())) {
+    switch (settings.routes().route(head.method().name(), head.uri(), verdict.caller())) {
       case RequestHandler whole -> {
         LocalExchange exchange = new LocalExchange(this, head, whole);
         current = exchange;
@@ -191,7 +198,8 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
         head.headers(),
         this::clientAddress,
         socket.localAddress(),
-        isSecure);
+        socket.remoteAddress(),
+        session());
   }
 
   /** Address and port of the client. */

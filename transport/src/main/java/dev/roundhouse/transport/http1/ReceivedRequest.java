@@ -2,7 +2,6 @@ package dev.roundhouse.transport.http1;
 
 import dev.roundhouse.transport.memory.ConnectionMemory;
 import io.netty.handler.codec.http.HttpHeaders;
-import io.netty.handler.ssl.SslHandler;
 import java.net.SocketAddress;
 import java.util.Map;
 import javax.net.ssl.SSLSession;
@@ -58,7 +57,6 @@ public final class ReceivedRequest {
 
   /** The TLS session; null for plain text. */
   public @Nullable SSLSession session() {
-    SslHandler tls = connection.context().pipeline().get(SslHandler.class);
-    return tls == null ? null : tls.engine().getSession();
+    return connection.session();
   }
 }

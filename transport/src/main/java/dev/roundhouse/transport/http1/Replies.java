@@ -42,6 +42,9 @@ final class Replies {
         .headers()
         .set(CONTENT_TYPE, HttpHeaderValues.APPLICATION_JSON)
         .setInt(CONTENT_LENGTH, body.length);
+    if (code == HttpResponseStatus.UNAUTHORIZED.code()) {
+      reply.headers().set("WWW-Authenticate", "Bearer");
+    }
     common(reply.headers(), HttpVersion.HTTP_1_1, keepAlive);
     return reply;
   }

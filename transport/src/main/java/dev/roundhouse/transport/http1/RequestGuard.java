@@ -1,18 +1,38 @@
 package dev.roundhouse.transport.http1;
 
+import dev.roundhouse.transport.access.CallerRights;
 import io.netty.handler.codec.http.HttpHeaders;
 import java.net.SocketAddress;
 import java.util.function.Supplier;
+import javax.net.ssl.SSLSession;
 import org.jspecify.annotations.Nullable;
 
 /** Decides by a request's head alone whether it may be answered. Thread-safe. */
 @FunctionalInterface
 public interface RequestGuard {
   /** Allows every request. */
-  RequestGuard NONE = head -> null;
+  RequestGuard NONE = head -> Verdict.ALLOWED;
 
-  /** Null for an allowed request. Called on event loops; must not block. */
-  @Nullable Refusal refusal(Head head);
+  /** Called on event loops; must not block. */
+  Verdict judge(Head head);
+
+  /**
+   * Whether a request may be answered.
+   *
+   * @param refusal null for an allowed request
+   * @param caller what its caller may do; null when nothing is checked
+   */
+  record Verdict(@Nullable Refusal refusal, @Nullable CallerRights caller) {
+    static final Verdict ALLOWED = new Verdict(null, null);
+
+    public static Verdict allowed(@Nullable CallerRights caller) {
+      return caller == null ? ALLOWED : new Verdict(null, caller);
+    }
+
+    public static Verdict refused(int code, String text) {
+      return new Verdict(new Refusal(code, text), null);
+    }
+  }
 
   /**
    * What is known before the body.
@@ -20,7 +40,8 @@ public interface RequestGuard {
    * @param target as the client wrote it, with its query
    * @param client gives its address and port
    * @param local address of the client's connection
-   * @param secure whether by TLS
+   * @param remote address of the client
+   * @param session of TLS; null for plain text
    */
   record Head(
       String method,
@@ -28,7 +49,8 @@ public interface RequestGuard {
       HttpHeaders headers,
       Supplier<String> client,
       SocketAddress local,
-      boolean secure) {}
+      @Nullable SocketAddress remote,
+      @Nullable SSLSession session) {}
 
   /**
    * How a request is refused. Its body is read and discarded.

@@ -14,6 +14,7 @@ public interface CallForwarder {
    * @param method that {@link #forwards} has taken
    * @param timeoutNanos that the client waits; {@link Long#MAX_VALUE} for no limit
    * @return the stream's listener
+   * @throws io.grpc.StatusRuntimeException what the call ends with instead
    */
   StreamListener open(ServerStream stream, String method, Http2Headers request, long timeoutNanos);
 

@@ -3,6 +3,7 @@ package dev.roundhouse.transport.http2;
 import dev.roundhouse.transport.io.StreamProgress;
 import dev.roundhouse.transport.memory.ConnectionMemory;
 import dev.roundhouse.transport.memory.Kept;
+import io.grpc.Attributes;
 import io.grpc.Status;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufUtil;
@@ -129,6 +130,11 @@ public final class ServerStream {
   /** Memory of the connection, shared by its streams. */
   public ConnectionMemory memory() {
     return connection.memory();
+  }
+
+  /** What is known of the connection, its client's address and TLS session. */
+  public Attributes attributes() {
+    return connection.attributes();
   }
 
   public HeaderCodec headers() {

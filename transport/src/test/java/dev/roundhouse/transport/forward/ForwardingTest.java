@@ -3,6 +3,7 @@ package dev.roundhouse.transport.forward;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
+import dev.roundhouse.transport.access.CallerRights;
 import dev.roundhouse.transport.http2.GrpcContract;
 import dev.roundhouse.transport.http2.Http2ServerBuilder;
 import dev.roundhouse.transport.http2.RawClient;
@@ -393,7 +394,8 @@ class ForwardingTest extends SentOn {
     }
 
     @Override
-    public @Nullable Route route(String method, ByteBuffer begin, boolean more)
+    public @Nullable Route route(
+        String method, @Nullable CallerRights caller, ByteBuffer begin, boolean more)
         throws StatusException {
       asked.incrementAndGet();
       if (begin.remaining() < needs && more) {

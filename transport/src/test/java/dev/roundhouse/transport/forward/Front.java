@@ -1,5 +1,6 @@
 package dev.roundhouse.transport.forward;
 
+import dev.roundhouse.transport.access.CallerRights;
 import dev.roundhouse.transport.http2.Http2ServerBuilder;
 import dev.roundhouse.transport.http2.TestService;
 import io.grpc.ForwardingServerBuilder;
@@ -95,7 +96,8 @@ public final class Front extends ForwardingServerBuilder<Front> {
     }
 
     @Override
-    public Route route(String method, ByteBuffer begin, boolean more) {
+    public Route route(
+        String method, @Nullable CallerRights caller, ByteBuffer begin, boolean more) {
       return this;
     }
 

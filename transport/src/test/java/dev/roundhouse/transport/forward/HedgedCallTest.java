@@ -2,6 +2,7 @@ package dev.roundhouse.transport.forward;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.roundhouse.transport.access.CallerRights;
 import dev.roundhouse.transport.http2.GrpcContract;
 import dev.roundhouse.transport.http2.TestService;
 import io.grpc.CallOptions;
@@ -342,7 +343,8 @@ class HedgedCallTest extends SentOn {
     }
 
     @Override
-    public Route route(String method, ByteBuffer begin, boolean more) {
+    public Route route(
+        String method, @Nullable CallerRights caller, ByteBuffer begin, boolean more) {
       return new Way(slow());
     }
 

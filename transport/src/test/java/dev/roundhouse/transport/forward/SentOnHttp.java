@@ -82,7 +82,7 @@ abstract class SentOnHttp {
                 mostBody,
                 "send less",
                 SentOnHttp::code,
-                new HttpForwarding.Headers("caller", "spent", "keeps", "about"),
+                new HttpForwarding.Headers("sealed", "caller", "spent", "keeps", "about"),
                 tls,
                 Duration.ofSeconds(20),
                 idle));
@@ -93,7 +93,7 @@ abstract class SentOnHttp {
                 new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
                 () -> null,
                 RequestGuard.NONE,
-                (method, target) -> forwarder.request(new ToServers()),
+                (method, target, caller) -> forwarder.request(new ToServers()),
                 text -> text.getBytes(StandardCharsets.UTF_8),
                 LoadListener.NONE,
                 failure -> {},

@@ -1,5 +1,6 @@
 package dev.roundhouse.transport.http1;
 
+import dev.roundhouse.transport.access.CallerRights;
 import dev.roundhouse.transport.io.LoadListener;
 import dev.roundhouse.transport.io.LoopEnd;
 import dev.roundhouse.transport.memory.Kept;
@@ -75,8 +76,8 @@ final class Served implements AutoCloseable, MemoryRoot {
                 () -> null,
                 head ->
                     head.headers().contains("X-Refuse")
-                        ? new RequestGuard.Refusal(403, head.target() + " is refused")
-                        : null,
+                        ? RequestGuard.Verdict.refused(403, head.target() + " is refused")
+                        : RequestGuard.Verdict.allowed(null),
                 this::route,
                 text -> text.getBytes(StandardCharsets.UTF_8),
                 LoadListener.NONE,
@@ -88,7 +89,7 @@ final class Served implements AutoCloseable, MemoryRoot {
     server.start();
   }
 
-  private RouteTarget route(String method, String target) {
+  private RouteTarget route(String method, String target, @Nullable CallerRights caller) {
     if (method.equals("POST") && target.startsWith("/streamed/")) {
       return streamed.apply(target.substring("/streamed/".length()));
     }

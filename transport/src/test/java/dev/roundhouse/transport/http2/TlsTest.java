@@ -3,6 +3,7 @@ package dev.roundhouse.transport.http2;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
+import dev.roundhouse.transport.forward.CallAdmission;
 import dev.roundhouse.transport.forward.ForwardingBudget;
 import dev.roundhouse.transport.forward.Front;
 import dev.roundhouse.transport.forward.GrpcForwarder;
@@ -152,6 +153,7 @@ class TlsTest {
                 new GrpcForwarder(
                     new Front.Everything(
                         new InetSocketAddress(InetAddress.getLoopbackAddress(), to.getPort())),
+                    CallAdmission.EVERYONE,
                     memory,
                     Duration.ofSeconds(20),
                     new UpstreamTls(

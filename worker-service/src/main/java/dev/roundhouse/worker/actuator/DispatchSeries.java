@@ -8,6 +8,7 @@ import dev.roundhouse.engine.dispatch.DispatchState.WeightsState;
 import dev.roundhouse.engine.schedule.Discipline.Standing;
 import dev.roundhouse.platform.metrics.Metric;
 import dev.roundhouse.platform.metrics.Series;
+import dev.roundhouse.worker.transport.Tenants;
 import io.prometheus.metrics.model.snapshots.Labels;
 import java.time.Duration;
 import java.util.Comparator;
@@ -24,10 +25,15 @@ final class DispatchSeries {
   private static final Duration PATIENCE = Duration.ofMillis(200);
 
   private final Engine engine;
+  private final Tenants tenants;
   private final LongAdder unanswered = new LongAdder();
 
-  DispatchSeries(Engine engine) {
+  /**
+   * @param tenants that share the device
+   */
+  DispatchSeries(Engine engine, Tenants tenants) {
     this.engine = engine;
+    this.tenants = tenants;
   }
 
   /** Asks, for an answer that is waited for later. */
@@ -48,12 +54,22 @@ final class DispatchSeries {
     } else {
       add(state.weights(), to);
       to.add(Metric.BATCH_SLOTS_USED, Labels.EMPTY, state.usedSlots());
+      addTenants(state.tenantNanos(), to);
       dispatch.lanes().values().stream()
           .filter(lane -> shown.contains(lane.model()))
           .sorted(Comparator.comparing(LaneState::model))
           .forEach(lane -> add(lane, dispatch.idles(lane), to));
     }
     to.add(Metric.DISPATCH_UNANSWERED, Labels.EMPTY, unanswered.sum());
+  }
+
+  /** None where nobody is told apart. */
+  private void addTenants(long[] nanos, Series to) {
+    for (int number = 0; number < nanos.length; number++) {
+      Labels labels = Series.labels("tenant", tenants.names().get(number));
+      to.add(Metric.TENANT_WEIGHT, labels, tenants.weights()[number]);
+      to.add(Metric.TENANT_DEVICE, labels, nanos[number] / 1e9);
+    }
   }
 
   private static void add(DispatchState.CacheState weights, Series to) {

@@ -1,7 +1,6 @@
 package dev.roundhouse.worker.actuator;
 
 import com.fasterxml.jackson.annotation.JsonInclude;
-import dev.roundhouse.platform.actuator.WriteAccess;
 import dev.roundhouse.platform.audit.Audit;
 import dev.roundhouse.worker.lifecycle.Readiness;
 import java.time.Instant;
@@ -12,21 +11,13 @@ import org.springframework.boot.actuate.endpoint.annotation.ReadOperation;
 import org.springframework.boot.actuate.endpoint.annotation.WriteOperation;
 import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
 
-/**
- * {@code /actuator/drain}: whether the worker turns new work away by not being ready, which can be
- * changed here where {@link WriteAccess#DRAIN} says so.
- */
+/** {@code /actuator/drain}: whether the worker turns new work away by not being ready. */
 @Endpoint(id = "drain")
 public final class DrainEndpoint {
   private final Readiness readiness;
-  private final boolean writable;
 
-  /**
-   * @param writable false when changes are refused, which is the default
-   */
-  public DrainEndpoint(Readiness readiness, boolean writable) {
+  public DrainEndpoint(Readiness readiness) {
     this.readiness = readiness;
-    this.writable = writable;
   }
 
   @ReadOperation
@@ -38,10 +29,6 @@ public final class DrainEndpoint {
   /** Is not ready from now on, and serves on what still comes; or is as ready as it was. */
   @WriteOperation
   public WebEndpointResponse<Object> change(@Nullable Boolean draining) {
-    if (!writable) {
-      return refused(
-          403, WriteAccess.refusal("whether the worker is drained", "worker", WriteAccess.DRAIN));
-    }
     if (draining == null) {
       return refused(400, "nothing is asked; send {\"draining\": true}, or false to serve again");
     }

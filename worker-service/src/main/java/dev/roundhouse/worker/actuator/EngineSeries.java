@@ -10,6 +10,7 @@ import dev.roundhouse.platform.metrics.Series;
 import dev.roundhouse.worker.config.MetricsProperties;
 import dev.roundhouse.worker.config.MetricsProperties.PerModel;
 import dev.roundhouse.worker.trace.LatestTraces;
+import dev.roundhouse.worker.transport.Tenants;
 import io.prometheus.metrics.model.snapshots.Labels;
 import java.util.Comparator;
 import java.util.List;
@@ -29,18 +30,22 @@ public final class EngineSeries implements Consumer<Series> {
   private final ModelSeries models;
   private final LatestTraces latest;
   private final DispatchSeries dispatch;
+  private final Tenants tenants;
   private final TritonSeries triton = new TritonSeries();
   private final UpstreamSeries upstream;
 
   /**
    * @param latest that histograms point at
+   * @param tenants that share the device
    */
-  public EngineSeries(Engine engine, MetricsProperties properties, LatestTraces latest) {
+  public EngineSeries(
+      Engine engine, MetricsProperties properties, LatestTraces latest, Tenants tenants) {
     this.latest = latest;
     this.engine = engine;
     this.properties = properties;
     models = new ModelSeries(engine, properties.perModel(), latest);
-    dispatch = new DispatchSeries(engine);
+    dispatch = new DispatchSeries(engine, tenants);
+    this.tenants = tenants;
     upstream = new UpstreamSeries(engine);
   }
 
@@ -48,7 +53,7 @@ public final class EngineSeries implements Consumer<Series> {
   public void accept(Series series) {
     // First: the dispatch thread answers while the rest is made.
     CompletableFuture<SchedulerReport> asked =
-        properties.perModel() == PerModel.NONE ? null : dispatch.ask();
+        properties.perModel() == PerModel.NONE && !tenants.areSeveral() ? null : dispatch.ask();
     // A scrape sorts each metric's series by their labels, which takes a quarter of its time for
     // 20,000 models in no order, and next to nothing for what comes sorted.
     List<CountedModel> all =

@@ -2,7 +2,6 @@ package dev.roundhouse.worker.actuator;
 
 import dev.roundhouse.kserve.codec.ParameterValue;
 import dev.roundhouse.kserve.status.WireException;
-import dev.roundhouse.platform.actuator.WriteAccess;
 import dev.roundhouse.platform.audit.Audit;
 import dev.roundhouse.worker.config.RepositoryProperties.Mode;
 import dev.roundhouse.worker.lifecycle.ModelRepository;
@@ -28,22 +27,14 @@ final class LoadChange {
 
   private final ModelRepository repository;
   private final ModelControl control;
-  private final boolean writable;
 
-  LoadChange(ModelRepository repository, ModelControl control, boolean writable) {
+  LoadChange(ModelRepository repository, ModelControl control) {
     this.repository = repository;
     this.control = control;
-    this.writable = writable;
   }
 
   WebEndpointResponse<Object> apply(
       String name, @Nullable Boolean loaded, @Nullable Boolean unloadDependents) {
-    if (!writable) {
-      return refused(
-          403,
-          WriteAccess.refusal(
-              "whether model '" + name + "' is loaded", "worker", WriteAccess.REPOSITORY));
-    }
     if (loaded == null) {
       return refused(
           400, "nothing is asked of model '%s'; send {\"loaded\": true}".formatted(name));

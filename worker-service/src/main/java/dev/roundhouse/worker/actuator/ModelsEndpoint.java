@@ -5,7 +5,6 @@ import dev.roundhouse.engine.ModelReport;
 import dev.roundhouse.engine.dispatch.DispatchState.LaneState;
 import dev.roundhouse.engine.observe.InferenceReading;
 import dev.roundhouse.engine.observe.ModelTotals;
-import dev.roundhouse.platform.actuator.WriteAccess;
 import dev.roundhouse.worker.config.SchedulerProperties;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -17,22 +16,17 @@ import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
 
 /**
  * {@code /actuator/models}: state, claim, queue, counts, cost and batches of each model; and its
- * weight, which can be changed here where {@link WriteAccess#MODELS} says so.
+ * weight.
  */
 @Endpoint(id = "models")
 public final class ModelsEndpoint {
   private final Engine engine;
   private final SchedulerProperties scheduler;
   private final WeightChange weightChange;
-  private final boolean writable;
 
-  /**
-   * @param writable false when changes are refused, which is the default
-   */
-  public ModelsEndpoint(Engine engine, SchedulerProperties scheduler, boolean writable) {
+  public ModelsEndpoint(Engine engine, SchedulerProperties scheduler) {
     this.engine = engine;
     this.scheduler = scheduler;
-    this.writable = writable;
     weightChange = new WeightChange(engine);
   }
 
@@ -71,8 +65,7 @@ public final class ModelsEndpoint {
   /** Changes a ready model's weight, from its next run on, until the worker stops. */
   @WriteOperation
   public WebEndpointResponse<Object> change(@Selector String name, @Nullable Double weight) {
-    WeightChange.Result result =
-        writable ? weightChange.apply(name, weight) : WeightChange.readOnly(name);
+    WeightChange.Result result = weightChange.apply(name, weight);
     return new WebEndpointResponse<>(result, result.status());
   }
 

@@ -3,7 +3,6 @@ package dev.roundhouse.worker.actuator;
 import dev.roundhouse.bundle.model.ServingDefaults.Residency;
 import dev.roundhouse.engine.Engine;
 import dev.roundhouse.engine.model.ModelStatus;
-import dev.roundhouse.platform.actuator.WriteAccess;
 import dev.roundhouse.platform.audit.Audit;
 import java.time.Duration;
 import java.util.Map;
@@ -21,20 +20,12 @@ final class PinChange {
   private static final Duration PATIENCE = Duration.ofSeconds(10);
 
   private final Engine engine;
-  private final boolean writable;
 
-  PinChange(Engine engine, boolean writable) {
+  PinChange(Engine engine) {
     this.engine = engine;
-    this.writable = writable;
   }
 
   WebEndpointResponse<Map<String, Object>> apply(String name, @Nullable Boolean pinned) {
-    if (!writable) {
-      return refused(
-          403,
-          WriteAccess.refusal(
-              "whether model '" + name + "' is pinned", "worker", WriteAccess.RESIDENCY));
-    }
     ModelStatus model = engine.model(name).orElse(null);
     if (model == null) {
       return refused(

@@ -2,7 +2,6 @@ package dev.roundhouse.worker.actuator;
 
 import dev.roundhouse.engine.model.ModelState;
 import dev.roundhouse.engine.model.ModelStatus;
-import dev.roundhouse.platform.actuator.WriteAccess;
 import dev.roundhouse.worker.lifecycle.ModelRepository;
 import dev.roundhouse.worker.lifecycle.ModelRepository.Entry;
 import dev.roundhouse.worker.transport.ModelControl;
@@ -20,19 +19,16 @@ import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
 
 /**
  * {@code /actuator/repository}: every model that the repository has, loaded or not; and which are
- * loaded, which can be changed here where {@link WriteAccess#REPOSITORY} says so.
+ * loaded.
  */
 @Endpoint(id = "repository")
 public final class RepositoryEndpoint {
   private final ModelRepository repository;
   private final LoadChange change;
 
-  /**
-   * @param writable false when changes are refused, which is the default
-   */
-  public RepositoryEndpoint(ModelRepository repository, ModelControl control, boolean writable) {
+  public RepositoryEndpoint(ModelRepository repository, ModelControl control) {
     this.repository = repository;
-    change = new LoadChange(repository, control, writable);
+    change = new LoadChange(repository, control);
   }
 
   @ReadOperation

@@ -9,7 +9,6 @@ import dev.roundhouse.engine.dispatch.DispatchState.WeightsState;
 import dev.roundhouse.engine.hostweights.HostWeightsReport;
 import dev.roundhouse.engine.hostweights.HostWeightsTotals;
 import dev.roundhouse.engine.observe.Metric;
-import dev.roundhouse.platform.actuator.WriteAccess;
 import dev.roundhouse.worker.actuator.ResidencyDetails.Model;
 import dev.roundhouse.worker.actuator.ResidencyDetails.OnHost;
 import dev.roundhouse.worker.actuator.ResidencyDetails.Totals;
@@ -26,7 +25,7 @@ import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
 
 /**
  * {@code /actuator/residency}: which models' weights are on the device; and whether a model's stay
- * there, which can be changed here where {@link WriteAccess#RESIDENCY} says so.
+ * there.
  */
 @Endpoint(id = "residency")
 public final class ResidencyEndpoint {
@@ -34,13 +33,10 @@ public final class ResidencyEndpoint {
   private final ResidencyProperties properties;
   private final PinChange pinChange;
 
-  /**
-   * @param writable false when changes are refused, which is the default
-   */
-  public ResidencyEndpoint(Engine engine, ResidencyProperties properties, boolean writable) {
+  public ResidencyEndpoint(Engine engine, ResidencyProperties properties) {
     this.engine = engine;
     this.properties = properties;
-    pinChange = new PinChange(engine, writable);
+    pinChange = new PinChange(engine);
   }
 
   @ReadOperation

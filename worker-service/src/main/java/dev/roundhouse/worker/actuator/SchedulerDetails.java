@@ -19,6 +19,7 @@ public record SchedulerDetails(
     @Nullable Double longestCycleMicros,
     Queued queued,
     Totals totals,
+    List<Tenant> tenants,
     List<Lane> models) {
 
   /** What the discipline was told; null what it does not use. */
@@ -31,6 +32,14 @@ public record SchedulerDetails(
 
   /** What waits in all queues together, and how much may. */
   public record Queued(long requests, int maxRequestsPerModel, long bytes, long maxBytes) {}
+
+  /**
+   * Who shares the device.
+   *
+   * @param deviceSeconds that it has had; null when the dispatch thread did not say
+   */
+  @JsonInclude
+  public record Tenant(String name, double weight, @Nullable Double deviceSeconds) {}
 
   /** Sums over all models. */
   @JsonInclude

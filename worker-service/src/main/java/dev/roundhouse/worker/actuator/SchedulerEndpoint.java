@@ -9,9 +9,12 @@ import dev.roundhouse.worker.actuator.ModelDetails.RunCounts;
 import dev.roundhouse.worker.actuator.SchedulerDetails.Lane;
 import dev.roundhouse.worker.actuator.SchedulerDetails.Parameters;
 import dev.roundhouse.worker.actuator.SchedulerDetails.Queued;
+import dev.roundhouse.worker.actuator.SchedulerDetails.Tenant;
 import dev.roundhouse.worker.actuator.SchedulerDetails.Totals;
 import dev.roundhouse.worker.config.SchedulerProperties;
 import dev.roundhouse.worker.config.SchedulerProperties.Discipline;
+import dev.roundhouse.worker.transport.Tenants;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.function.ToLongFunction;
@@ -24,8 +27,13 @@ import org.springframework.boot.actuate.endpoint.annotation.ReadOperation;
 public final class SchedulerEndpoint {
   private final Engine engine;
   private final SchedulerProperties properties;
+  private final Tenants tenants;
 
-  public SchedulerEndpoint(Engine engine, SchedulerProperties properties) {
+  /**
+   * @param tenants that share the device
+   */
+  public SchedulerEndpoint(Engine engine, SchedulerProperties properties, Tenants tenants) {
+    this.tenants = tenants;
     this.engine = engine;
     this.properties = properties;
   }
@@ -53,7 +61,23 @@ public final class SchedulerEndpoint {
             engine.heldBytes(),
             properties.maxQueuedBytes().toBytes()),
         totals(reports, ready.size(), state),
+        tenants(state),
         ready.stream().map(Lane::of).toList());
+  }
+
+  private List<Tenant> tenants(@Nullable DispatchState state) {
+    if (!tenants.areSeveral()) {
+      return List.of();
+    }
+    List<Tenant> all = new ArrayList<>();
+    for (int number = 0; number < tenants.weights().length; number++) {
+      all.add(
+          new Tenant(
+              tenants.names().get(number),
+              tenants.weights()[number],
+              state == null ? null : state.tenantNanos()[number] / 1e9));
+    }
+    return all;
   }
 
   private Parameters parameters() {

@@ -7,7 +7,6 @@ import dev.roundhouse.engine.Engine;
 import dev.roundhouse.engine.SchedulerReport;
 import dev.roundhouse.engine.dispatch.DispatchState.LaneState;
 import dev.roundhouse.engine.model.ModelStatus;
-import dev.roundhouse.platform.actuator.WriteAccess;
 import dev.roundhouse.platform.audit.Audit;
 import dev.roundhouse.worker.config.ModelProperties;
 import java.util.concurrent.CompletableFuture;
@@ -22,12 +21,6 @@ final class WeightChange {
 
   WeightChange(Engine engine) {
     this.engine = engine;
-  }
-
-  static Result readOnly(String name) {
-    return new Refused(
-        403,
-        WriteAccess.refusal("the weight of model '" + name + "'", "worker", WriteAccess.MODELS));
   }
 
   Result apply(String name, @Nullable Double weight) {

@@ -1,5 +1,6 @@
 package dev.roundhouse.worker.config;
 
+import dev.roundhouse.platform.access.AccessProperties;
 import dev.roundhouse.platform.config.TelemetryProperties;
 import jakarta.validation.Valid;
 import java.util.Map;
@@ -19,7 +20,10 @@ import org.springframework.validation.annotation.Validated;
  * @param compile How programs are compiled.
  * @param hooks Whose code is run before and behind programs, and what it may take.
  * @param server How the worker presents itself.
- * @param control Who may steer it over gRPC.
+ * @param access Who may do what.
+ * @param tenants Who shares the device, by names that identities are given. The device is shared
+ *     out among tenants by weight, and a tenant's part among its models; each has queues of its
+ *     own. `default` are callers without a tenant. Without any, nobody is told apart.
  * @param sharedMemory Whether clients may have tensors read from and written to memory of this
  *     machine.
  * @param shutdown How it stops.
@@ -43,7 +47,8 @@ public record WorkerProperties(
     @Valid @DefaultValue CompileProperties compile,
     @Valid @DefaultValue HooksProperties hooks,
     @Valid @DefaultValue ServerProperties server,
-    @Valid @DefaultValue ControlProperties control,
+    @Valid @DefaultValue AccessProperties access,
+    @DefaultValue Map<String, @Valid TenantProperties> tenants,
     @Valid @DefaultValue SharedMemoryProperties sharedMemory,
     @Valid @DefaultValue ShutdownProperties shutdown,
     @Valid @DefaultValue WatchdogProperties watchdog,
@@ -55,5 +60,6 @@ public record WorkerProperties(
 
   public WorkerProperties {
     models = Map.copyOf(models);
+    tenants = Map.copyOf(tenants);
   }
 }

@@ -10,16 +10,14 @@ import dev.roundhouse.worker.lifecycle.Readiness;
 public final class WorkerPage implements PageFeed {
   private final Moments moments;
   private final Readiness readiness;
-  private final Changes changes;
 
-  public WorkerPage(Engine engine, NanoClock clock, Readiness readiness, Changes changes) {
+  public WorkerPage(Engine engine, NanoClock clock, Readiness readiness) {
     this.readiness = readiness;
-    this.changes = changes;
     moments = new Moments(engine, clock);
   }
 
   @Override
-  public Reader open() {
+  public Reader open(Changes changes) {
     return new View(moments::now, this::serving, changes);
   }
 

@@ -163,7 +163,7 @@ public final class InferExchange implements AutoCloseable {
    *     RequestOptions#NO_TIMEOUT}; negative when it is over
    * @param isTraced whether {@code sink} traces it: its calls are told, and whether weights came
    */
-  InferenceRequest toEngine(
+  InferenceRequest.Builder toEngine(
       long nowNanos, long callNanos, int caller, boolean isTraced, AnswerSink sink) {
     AnswerSink told = deviceThread == null ? sink : new DeviceWrites(this, deviceThread, sink);
     AnswerSink classified = classification == null ? told : classification.before(told);
@@ -174,8 +174,7 @@ public final class InferExchange implements AutoCloseable {
         .deadlineNanos(deadline(nowNanos, Math.min(callNanos, budgetNanos())))
         .options(isTraced ? request.options().withTrace().withReceipt() : request.options())
         .caller(caller)
-        .answerForm(classification == null ? AnswerForm.AS_IS : classification)
-        .build();
+        .answerForm(classification == null ? AnswerForm.AS_IS : classification);
   }
 
   /** Part of the budget is gone already, as {@code SpentHeader} says. */

@@ -8,10 +8,12 @@ import dev.roundhouse.kserve.codec.InferMessage;
 import dev.roundhouse.kserve.status.WireException;
 import dev.roundhouse.kserve.status.WireStatus;
 import dev.roundhouse.platform.telemetry.TraceContexts;
+import dev.roundhouse.transport.access.CallerRights;
 import dev.roundhouse.transport.http1.ReceivedRequest;
 import dev.roundhouse.worker.trace.RequestSpans;
 import dev.roundhouse.worker.trace.Tracer;
 import dev.roundhouse.worker.transport.shm.ClientRegions;
+import io.grpc.StatusException;
 import io.opentelemetry.api.trace.SpanContext;
 import org.jspecify.annotations.Nullable;
 
@@ -22,27 +24,54 @@ public final class Inference {
   private final Tracer tracer;
   private final @Nullable RequestSpans spans;
   private final ReceiptOrigin origin;
+  private final Tenants tenants;
 
   /**
    * @param regions of memory that clients share
    * @param spans null when no request has any
    * @param origin of answers, as their receipts say it
+   * @param tenants whose requests are told apart
    */
   public Inference(
       Engine engine,
       ClientRegions regions,
       Tracer tracer,
       @Nullable RequestSpans spans,
-      ReceiptOrigin origin) {
+      ReceiptOrigin origin,
+      Tenants tenants) {
     this.engine = engine;
     this.regions = regions;
     this.tracer = tracer;
     this.spans = spans;
     this.origin = origin;
+    this.tenants = tenants;
   }
 
   public Engine engine() {
     return engine;
+  }
+
+  /**
+   * Holds a request against what its caller may do.
+   *
+   * @param caller null when nothing is checked
+   * @param bytes of the request
+   * @throws WireException when the caller may not use the model, or has used up its quota
+   */
+  public static void admit(@Nullable CallerRights caller, String model, long bytes) {
+    if (caller == null) {
+      return;
+    }
+    try {
+      caller.infer(model);
+    } catch (StatusException e) {
+      throw new WireException(
+          e.getStatus().getCode() == io.grpc.Status.Code.RESOURCE_EXHAUSTED
+              ? WireStatus.RESOURCE_EXHAUSTED
+              : WireStatus.PERMISSION_DENIED,
+          String.valueOf(e.getStatus().getDescription()));
+    }
+    caller.arrived(bytes);
   }
 
   /**
@@ -90,9 +119,14 @@ public final class Inference {
    *     dev.roundhouse.bundle.request.RequestOptions#NO_TIMEOUT}; negative when it is over
    * @param caller who asks, as {@link dev.roundhouse.kserve.codec.CallerHeader} has it; 0 when that
    *     is not known
+   * @param rights of the caller; null when nothing is checked
    */
   public InferenceRequest request(
-      InferExchange exchange, long callNanos, int caller, AnswerSink sink) {
+      InferExchange exchange,
+      long callNanos,
+      int caller,
+      @Nullable CallerRights rights,
+      AnswerSink sink) {
     AnswerSink traced = tracer.traced(exchange.modelName(), exchange.id(), exchange.inputs(), sink);
     RequestSpans on = spans;
     if (on != null) {
@@ -103,6 +137,9 @@ public final class Inference {
         traced = on.traced(exchange.modelName(), exchange.id(), calledIn, own, traced);
       }
     }
-    return exchange.toEngine(engine.nanoTime(), callNanos, caller, traced != sink, traced);
+    return exchange
+        .toEngine(engine.nanoTime(), callNanos, caller, traced != sink, traced)
+        .tenant(tenants.numberOf(rights))
+        .build();
   }
 }

@@ -14,18 +14,17 @@ import dev.roundhouse.engine.schedule.Discipline;
 import dev.roundhouse.engine.schedule.EarliestDeadline;
 import dev.roundhouse.engine.schedule.FairShare;
 import dev.roundhouse.engine.schedule.Fifo;
+import dev.roundhouse.engine.schedule.TenantShare;
 import dev.roundhouse.engine.schedule.VirtualTime;
 import dev.roundhouse.engine.thread.PlatformThreads;
 import dev.roundhouse.engine.time.NanoClock;
 import dev.roundhouse.platform.actuator.SettingsEndpoint;
-import dev.roundhouse.platform.actuator.WriteAccess;
 import dev.roundhouse.platform.config.EffectiveSettings;
 import dev.roundhouse.platform.config.ServerKeys;
 import dev.roundhouse.platform.lifecycle.FailStopExit;
 import dev.roundhouse.platform.lifecycle.LameDuck;
 import dev.roundhouse.platform.logging.Announcer;
 import dev.roundhouse.platform.metrics.Series;
-import dev.roundhouse.platform.page.Changes;
 import dev.roundhouse.platform.page.PageEnd;
 import dev.roundhouse.platform.page.PageFeed;
 import dev.roundhouse.platform.recording.RecordingEndpoint;
@@ -58,6 +57,7 @@ import dev.roundhouse.worker.lifecycle.Readiness;
 import dev.roundhouse.worker.page.WorkerPage;
 import dev.roundhouse.worker.trace.LatestTraces;
 import dev.roundhouse.worker.transport.ModelControl;
+import dev.roundhouse.worker.transport.Tenants;
 import dev.roundhouse.worker.transport.Transport;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.util.HashMap;
@@ -107,10 +107,16 @@ class EngineConfiguration {
 
   /** Closed by {@link EngineLifecycle}, after the last call. */
   @Bean(destroyMethod = "")
-  Engine engine(WorkerProperties properties, Numerics numerics, ModelJournal journal) {
-    Engine engine = Engine.open(options(properties, journal), numerics.device());
+  Engine engine(
+      WorkerProperties properties, Numerics numerics, ModelJournal journal, Tenants tenants) {
+    Engine engine = Engine.open(options(properties, journal, tenants), numerics.device());
     var unused = engine.failing().thenAccept(journal::onFailing);
     return engine;
+  }
+
+  @Bean
+  Tenants tenants(WorkerProperties properties) {
+    return Tenants.of(properties.tenants(), properties.access(), WorkerProperties.PREFIX);
   }
 
   /** Beside the compiled programs; closed after the engine, so what is loaded then still counts. */
@@ -183,10 +189,8 @@ class EngineConfiguration {
   }
 
   @Bean
-  ModelsEndpoint modelsEndpoint(
-      Engine engine, WorkerProperties properties, Environment environment) {
-    return new ModelsEndpoint(
-        engine, properties.scheduler(), WriteAccess.isGranted(environment, WriteAccess.MODELS));
+  ModelsEndpoint modelsEndpoint(Engine engine, WorkerProperties properties) {
+    return new ModelsEndpoint(engine, properties.scheduler());
   }
 
   @Bean
@@ -196,34 +200,28 @@ class EngineConfiguration {
   }
 
   @Bean
-  SchedulerEndpoint schedulerEndpoint(Engine engine, WorkerProperties properties) {
-    return new SchedulerEndpoint(engine, properties.scheduler());
+  SchedulerEndpoint schedulerEndpoint(Engine engine, WorkerProperties properties, Tenants tenants) {
+    return new SchedulerEndpoint(engine, properties.scheduler(), tenants);
   }
 
   @Bean
-  ResidencyEndpoint residencyEndpoint(
-      Engine engine, WorkerProperties properties, Environment environment) {
-    return new ResidencyEndpoint(
-        engine, properties.residency(), WriteAccess.isGranted(environment, WriteAccess.RESIDENCY));
+  ResidencyEndpoint residencyEndpoint(Engine engine, WorkerProperties properties) {
+    return new ResidencyEndpoint(engine, properties.residency());
   }
 
   @Bean
-  RepositoryEndpoint repositoryEndpoint(
-      EngineLifecycle lifecycle, ModelControl control, Environment environment) {
-    return new RepositoryEndpoint(
-        lifecycle.repository(),
-        control,
-        WriteAccess.isGranted(environment, WriteAccess.REPOSITORY));
+  RepositoryEndpoint repositoryEndpoint(EngineLifecycle lifecycle, ModelControl control) {
+    return new RepositoryEndpoint(lifecycle.repository(), control);
   }
 
   @Bean
-  DrainEndpoint drainEndpoint(Readiness readiness, Environment environment) {
-    return new DrainEndpoint(readiness, WriteAccess.isGranted(environment, WriteAccess.DRAIN));
+  DrainEndpoint drainEndpoint(Readiness readiness) {
+    return new DrainEndpoint(readiness);
   }
 
   @Bean
-  PageFeed pageFeed(Engine engine, Readiness readiness, Environment environment) {
-    return new WorkerPage(engine, NanoClock.SYSTEM, readiness, Changes.of(environment));
+  PageFeed pageFeed(Engine engine, Readiness readiness) {
+    return new WorkerPage(engine, NanoClock.SYSTEM, readiness);
   }
 
   @Bean
@@ -232,8 +230,8 @@ class EngineConfiguration {
   }
 
   @Bean
-  RecordingEndpoint recordingEndpoint(PageEnd end, Environment environment) {
-    return new RecordingEndpoint(end, WriteAccess.isGranted(environment, WriteAccess.RECORDING));
+  RecordingEndpoint recordingEndpoint(PageEnd end) {
+    return new RecordingEndpoint(end);
   }
 
   @Bean
@@ -251,8 +249,9 @@ class EngineConfiguration {
       Engine engine,
       WorkerProperties properties,
       LatestTraces latest,
+      Tenants tenants,
       ObjectProvider<PrometheusRegistry> prometheus) {
-    EngineSeries series = new EngineSeries(engine, properties.metrics(), latest);
+    EngineSeries series = new EngineSeries(engine, properties.metrics(), latest, tenants);
     prometheus.ifAvailable(registry -> Series.show(registry, series));
     return series;
   }
@@ -284,13 +283,18 @@ class EngineConfiguration {
         engine, lifecycle, readiness, transports, new Announcer(environment, System.out));
   }
 
-  private static EngineOptions options(WorkerProperties properties, ModelJournal journal) {
+  private static EngineOptions options(
+      WorkerProperties properties, ModelJournal journal, Tenants tenants) {
     Map<String, ModelOptions> models = new HashMap<>();
     properties.models().forEach((name, model) -> models.put(name, modelOptions(model)));
     SchedulerProperties scheduler = properties.scheduler();
     EngineOptions.Builder options =
         EngineOptions.builder()
-            .discipline(() -> discipline(scheduler))
+            .discipline(
+                () ->
+                    tenants.areSeveral()
+                        ? new TenantShare(tenants.weights(), () -> discipline(scheduler))
+                        : discipline(scheduler))
             .costAlpha(scheduler.costEmaAlpha())
             .maxQueueDepth(scheduler.maxQueueDepth())
             .maxQueuedBytes(scheduler.maxQueuedBytes().toBytes())

@@ -1,6 +1,7 @@
 package dev.roundhouse.worker.wiring;
 
 import dev.roundhouse.engine.Engine;
+import dev.roundhouse.platform.access.Access;
 import dev.roundhouse.platform.grpc.PortLoad;
 import dev.roundhouse.platform.rest.Browsers;
 import dev.roundhouse.platform.rest.ControlRoutes;
@@ -41,12 +42,14 @@ class HttpServerConfiguration {
   }
 
   @Bean
-  HttpServerSettings httpServerSettings(WorkerProperties properties, Browsers browsers) {
+  HttpServerSettings httpServerSettings(
+      WorkerProperties properties, Browsers browsers, Access access) {
     ServerProperties server = properties.server();
     return new HttpServerSettings(
         Math.toIntExact(server.maxMessageSize().toBytes()),
         server.stalledMessageTimeout(),
-        browsers);
+        browsers,
+        access);
   }
 
   /** Decompresses bodies, with half of the processors. */
@@ -114,10 +117,11 @@ class HttpServerConfiguration {
       HttpFront.Settings settings,
       SslBundles bundles,
       Browsers browsers,
+      Access access,
       InferRoutes routes,
       @Qualifier("httpLoad") PortLoad load,
       PeerMemory memory,
       Engine engine) {
-    return new HttpFront(settings, bundles, browsers, routes, load, memory, engine::fail);
+    return new HttpFront(settings, bundles, browsers, access, routes, load, memory, engine::fail);
   }
 }

@@ -5,9 +5,14 @@ import dev.roundhouse.engine.Engine;
 import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.pjrt.CacheDirectory;
 import dev.roundhouse.pjrt.MappedCopy;
+import dev.roundhouse.platform.access.Access;
+import dev.roundhouse.platform.access.AccessFiles;
+import dev.roundhouse.platform.access.AccessStart;
+import dev.roundhouse.platform.access.Doors;
+import dev.roundhouse.platform.actuator.AccessMeters;
 import dev.roundhouse.platform.actuator.PeerMemoryMeters;
 import dev.roundhouse.platform.actuator.SpanMeters;
-import dev.roundhouse.platform.grpc.ControlGate;
+import dev.roundhouse.platform.grpc.AccessGate;
 import dev.roundhouse.platform.grpc.GrpcHealth;
 import dev.roundhouse.platform.grpc.GuardedServices;
 import dev.roundhouse.platform.logging.LogSettings;
@@ -31,6 +36,7 @@ import dev.roundhouse.worker.transport.ModelLookup;
 import dev.roundhouse.worker.transport.ModelStatisticsAnswers;
 import dev.roundhouse.worker.transport.ReceiptOrigin;
 import dev.roundhouse.worker.transport.ServerIdentity;
+import dev.roundhouse.worker.transport.Tenants;
 import dev.roundhouse.worker.transport.Transport;
 import dev.roundhouse.worker.transport.grpc.InferCalls;
 import dev.roundhouse.worker.transport.grpc.InferenceGrpcService;
@@ -50,6 +56,8 @@ import java.util.List;
 import java.util.function.IntSupplier;
 import org.slf4j.LoggerFactory;
 import org.springframework.beans.factory.ObjectProvider;
+import org.springframework.boot.actuate.autoconfigure.web.server.ManagementServerProperties;
+import org.springframework.boot.grpc.server.autoconfigure.GrpcServerProperties;
 import org.springframework.boot.info.BuildProperties;
 import org.springframework.boot.logging.LogFile;
 import org.springframework.context.ApplicationContext;
@@ -146,13 +154,15 @@ class TransportConfiguration {
       Tracing tracing,
       SpanExport spans,
       LatestTraces latest,
-      Device device) {
+      Device device,
+      Tenants tenants) {
     return new Inference(
         engine,
         regions,
         tracing.tracer(),
         RequestSpans.of(spans, tracing.tracer(), engine::nanoTime, latest),
-        ReceiptOrigin.of(device.description()));
+        ReceiptOrigin.of(device.description()),
+        tenants);
   }
 
   @Bean
@@ -231,12 +241,31 @@ class TransportConfiguration {
 
   @Bean
   GrpcServiceConfigurer grpcServiceConfigurer(
-      ApplicationContext context, ClientText texts, WorkerProperties properties) {
-    return new GuardedServices(
-        context,
-        texts,
-        new ControlGate(
-            properties.control().enabled(), WorkerProperties.PREFIX + ".control.enabled"));
+      ApplicationContext context, ClientText texts, Access access) {
+    return new GuardedServices(context, texts, new AccessGate(access));
+  }
+
+  @Bean
+  Access access(
+      WorkerProperties properties,
+      GrpcServerProperties grpc,
+      org.springframework.boot.web.server.autoconfigure.ServerProperties http,
+      ManagementServerProperties operators) {
+    return AccessStart.open(
+        properties.access(),
+        WorkerProperties.PREFIX + ".access",
+        true,
+        Doors.of(grpc, http, operators));
+  }
+
+  @Bean
+  AccessMeters accessMeters(Access access) {
+    return new AccessMeters(access);
+  }
+
+  @Bean
+  AccessFiles accessFiles(Access access) {
+    return new AccessFiles(access);
   }
 
   @Bean

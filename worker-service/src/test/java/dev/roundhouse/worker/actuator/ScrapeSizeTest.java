@@ -7,10 +7,12 @@ import dev.roundhouse.engine.device.ReferenceFunction;
 import dev.roundhouse.engine.model.ModelStatus;
 import dev.roundhouse.engine.testing.LiveEngine;
 import dev.roundhouse.engine.testing.TestImage;
+import dev.roundhouse.platform.access.AccessProperties;
 import dev.roundhouse.platform.metrics.Series;
 import dev.roundhouse.worker.config.MetricsProperties;
 import dev.roundhouse.worker.config.MetricsProperties.PerModel;
 import dev.roundhouse.worker.trace.LatestTraces;
+import dev.roundhouse.worker.transport.Tenants;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.io.ByteArrayOutputStream;
@@ -18,6 +20,7 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.Test;
 
@@ -56,13 +59,20 @@ class ScrapeSizeTest {
     }
   }
 
+  private static final Tenants NOBODY =
+      Tenants.of(
+          Map.of(),
+          new AccessProperties(
+              null, null, null, null, null, null, null, null, null, Map.of(), List.of()),
+          "roundhouse.worker");
+
   private static List<String> accepted(LiveEngine engine, PerModel perModel, boolean others)
       throws IOException {
     PrometheusMeterRegistry registry = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
     MetricsProperties properties = new MetricsProperties(perModel, others, others);
     Series.show(
         registry.getPrometheusRegistry(),
-        new EngineSeries(engine.engine(), properties, new LatestTraces()));
+        new EngineSeries(engine.engine(), properties, new LatestTraces(), NOBODY));
     ByteArrayOutputStream page = new ByteArrayOutputStream();
     long shortest = Long.MAX_VALUE;
     for (int i = 0; i < 5; i++) {

@@ -4,6 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.roundhouse.engine.numerics.Numerics;
 import dev.roundhouse.engine.numerics.NumericsPolicy;
+import dev.roundhouse.platform.access.AccessProperties;
+import dev.roundhouse.platform.access.AccessRule;
+import dev.roundhouse.platform.access.ApiCategory;
+import dev.roundhouse.platform.access.IdentityProperties;
 import dev.roundhouse.platform.config.HttpProperties;
 import dev.roundhouse.platform.config.TelemetryProperties;
 import dev.roundhouse.worker.config.CudaProperties.Allocator;
@@ -453,13 +457,80 @@ class WorkerPropertiesTest {
   }
 
   @Test
-  void shouldHaveDefaultsForControl() {
-    assertThat(bind().control()).isEqualTo(new ControlProperties(false));
+  void shouldHaveDefaultsForAccess() {
+    assertThat(bind().access())
+        .isEqualTo(
+            new AccessProperties(
+                null, null, null, null, null, null, null, null, null, Map.of(), List.of()));
+    assertThat(bind("access.identities.a.certificates=dns:a").access().identities())
+        .isEqualTo(
+            Map.of(
+                "a",
+                new IdentityProperties(
+                    List.of(),
+                    List.of("dns:a"),
+                    Set.of(
+                        ApiCategory.HEALTH,
+                        ApiCategory.METADATA,
+                        ApiCategory.INFERENCE,
+                        ApiCategory.STATISTICS),
+                    List.of("*"),
+                    "",
+                    null,
+                    null)));
   }
 
   @Test
-  void shouldMapEveryKeyOfControl() {
-    assertThat(bind("control.enabled=true").control()).isEqualTo(new ControlProperties(true));
+  void shouldMapEveryKeyOfAccess() {
+    assertThat(
+            bind(
+                    "access.health=open",
+                    "access.metadata=loopback",
+                    "access.inference=token,mtls",
+                    "access.statistics=mtls",
+                    "access.shared-memory=off",
+                    "access.model-repository=loopback,token",
+                    "access.trace=token",
+                    "access.logging=loopback,mtls",
+                    "access.control=loopback,token,mtls",
+                    "access.gateway-key-files=/k/a,/k/b",
+                    "access.identities.a.token-files=/t/a,/t/b",
+                    "access.identities.a.certificates=uri:spiffe://a/b,dns:c",
+                    "access.identities.a.may=shared-memory,trace",
+                    "access.identities.a.models=a*,b",
+                    "access.identities.a.tenant=red",
+                    "access.identities.a.requests-per-second=2.5",
+                    "access.identities.a.bytes-per-second=3MB")
+                .access())
+        .isEqualTo(
+            new AccessProperties(
+                Set.of(AccessRule.OPEN),
+                Set.of(AccessRule.LOOPBACK),
+                Set.of(AccessRule.TOKEN, AccessRule.MTLS),
+                Set.of(AccessRule.MTLS),
+                Set.of(AccessRule.OFF),
+                Set.of(AccessRule.LOOPBACK, AccessRule.TOKEN),
+                Set.of(AccessRule.TOKEN),
+                Set.of(AccessRule.LOOPBACK, AccessRule.MTLS),
+                Set.of(AccessRule.LOOPBACK, AccessRule.TOKEN, AccessRule.MTLS),
+                Map.of(
+                    "a",
+                    new IdentityProperties(
+                        List.of(Path.of("/t/a"), Path.of("/t/b")),
+                        List.of("uri:spiffe://a/b", "dns:c"),
+                        Set.of(ApiCategory.SHARED_MEMORY, ApiCategory.TRACE),
+                        List.of("a*", "b"),
+                        "red",
+                        2.5,
+                        DataSize.ofMegabytes(3))),
+                List.of(Path.of("/k/a"), Path.of("/k/b"))));
+  }
+
+  @Test
+  void shouldMapEveryKeyOfTenants() {
+    assertThat(bind().tenants()).isEmpty();
+    assertThat(bind("tenants.a.weight=2.5", "tenants.b.weight=").tenants())
+        .isEqualTo(Map.of("a", new TenantProperties(2.5), "b", new TenantProperties(1)));
   }
 
   @Test

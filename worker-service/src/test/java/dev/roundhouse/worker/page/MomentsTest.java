@@ -63,7 +63,7 @@ class MomentsTest {
 
   @Test
   void shouldTellOfEveryModelAndThenOfNone() {
-    Changes none = new Changes(false, false, false, false, false);
+    Changes none = new Changes(false, false);
     View view = new View(moments::now, () -> new Serving(true, false), none);
     assertThat(events(view)).isGreaterThan(50L * MODELS);
     long shortest = Long.MAX_VALUE;

@@ -39,7 +39,7 @@ class InferExchangeTest {
             ? Map.of()
             : Map.of("reactant_timeout_ns", new ParameterValue.Signed(nanos(budget)));
     try (InferExchange exchange = exchange(parameters)) {
-      assertThat(exchange.toEngine(now, nanos(call), 0, false, NOBODY).deadlineNanos())
+      assertThat(exchange.toEngine(now, nanos(call), 0, false, NOBODY).build().deadlineNanos())
           .isEqualTo(nanos(deadline));
     }
   }
@@ -48,7 +48,8 @@ class InferExchangeTest {
   @ValueSource(booleans = {false, true})
   void shouldTellTheEngineWhetherARequestIsTraced(boolean isTraced) {
     try (InferExchange exchange = exchange(Map.of("priority", new ParameterValue.Signed(2)))) {
-      RequestOptions options = exchange.toEngine(0, NO_TIMEOUT, 0, isTraced, NOBODY).options();
+      RequestOptions options =
+          exchange.toEngine(0, NO_TIMEOUT, 0, isTraced, NOBODY).build().options();
       assertThat(options.traced()).isEqualTo(isTraced);
       assertThat(options.priority()).isEqualTo(2);
     }

@@ -5,6 +5,7 @@ import dev.roundhouse.kserve.codec.EncodedMessage;
 import dev.roundhouse.kserve.codec.InferMessage;
 import dev.roundhouse.platform.logging.AboutRequest;
 import dev.roundhouse.platform.text.ClientText;
+import dev.roundhouse.transport.access.CallerRights;
 import dev.roundhouse.worker.transport.InferExchange;
 import dev.roundhouse.worker.transport.Inference;
 import io.grpc.Context;
@@ -41,22 +42,27 @@ public final class InferCalls {
   void infer(
       InferMessage message,
       int caller,
+      @Nullable CallerRights rights,
       long spentNanos,
       @Nullable SpanContext calledIn,
       StreamObserver<EncodedMessage> observer) {
     InferExchange exchange;
     try {
+      Inference.admit(rights, message.modelName(), 0);
       exchange = inference.begin(message);
     } catch (RuntimeException e) {
       UnaryAnswer.fail(observer, e, new AboutRequest(message.id(), calledIn));
       return;
+    }
+    if (rights != null) {
+      rights.arrived(exchange.inlineBytes());
     }
     try {
       exchange.spent(spentNanos);
       exchange.calledIn(calledIn);
       InferCall call = new InferCall((ServerCallStreamObserver<EncodedMessage>) observer, exchange);
       long left = leftNanos(Context.current().getDeadline());
-      call.submit(inference.engine(), inference.request(exchange, left, caller, call));
+      call.submit(inference.engine(), inference.request(exchange, left, caller, rights, call));
     } catch (RuntimeException e) {
       exchange.close();
       UnaryAnswer.fail(observer, e, exchange.about());
@@ -64,7 +70,10 @@ public final class InferCalls {
   }
 
   StreamObserver<InferMessage> stream(
-      int caller, @Nullable SpanContext calledIn, StreamObserver<EncodedMessage> observer) {
+      int caller,
+      @Nullable CallerRights rights,
+      @Nullable SpanContext calledIn,
+      StreamObserver<EncodedMessage> observer) {
     Deadline deadline = Context.current().getDeadline();
     InferStream stream =
         new InferStream(
@@ -73,6 +82,7 @@ public final class InferCalls {
             () -> leftNanos(deadline),
             InferMethods.FAILS_WHOLE.get(),
             caller,
+            rights,
             calledIn,
             InferMethods.MEMORY.get());
     stream.begin();

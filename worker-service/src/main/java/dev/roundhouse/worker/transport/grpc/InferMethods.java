@@ -7,9 +7,11 @@ import dev.roundhouse.kserve.codec.MessageMemory;
 import dev.roundhouse.kserve.codec.RequestParser;
 import dev.roundhouse.kserve.codec.SpentHeader;
 import dev.roundhouse.kserve.proto.GRPCInferenceServiceGrpc;
+import dev.roundhouse.platform.grpc.AccessGate;
 import dev.roundhouse.platform.grpc.GuardedService;
 import dev.roundhouse.platform.grpc.ReceivingMarshaller.MessageReader;
 import dev.roundhouse.platform.telemetry.TraceContexts;
+import dev.roundhouse.transport.access.CallerRights;
 import dev.roundhouse.transport.http2.ReceivedMessage;
 import dev.roundhouse.transport.memory.ConnectionMemory;
 import dev.roundhouse.transport.memory.PeerMemory;
@@ -60,12 +62,14 @@ final class InferMethods {
   /** ModelInfer with its caller. */
   interface Unary {
     /**
+     * @param rights of the caller; null when nothing is checked
      * @param spentNanos of the request's own budget
      * @param calledIn the caller's span; invalid for none, null when no request has spans
      */
     void infer(
         InferMessage message,
         int caller,
+        @Nullable CallerRights rights,
         long spentNanos,
         @Nullable SpanContext calledIn,
         StreamObserver<EncodedMessage> answer);
@@ -74,10 +78,14 @@ final class InferMethods {
   /** ModelStreamInfer with its caller. */
   interface Bidi {
     /**
+     * @param rights of the caller; null when nothing is checked
      * @param calledIn the caller's span; invalid for none, null when no request has spans
      */
     StreamObserver<InferMessage> stream(
-        int caller, @Nullable SpanContext calledIn, StreamObserver<EncodedMessage> answers);
+        int caller,
+        @Nullable CallerRights rights,
+        @Nullable SpanContext calledIn,
+        StreamObserver<EncodedMessage> answers);
   }
 
   /** The service with these in place of its own two methods. */
@@ -106,10 +114,11 @@ final class InferMethods {
       Unary infer, @Nullable RequestSpans spans) {
     return (call, headers) -> {
       int caller = caller(call, headers);
+      CallerRights rights = AccessGate.rights();
       long spent = SpentHeader.nanos(headers.get(SPENT));
       SpanContext calledIn = calledIn(headers, spans);
       return ServerCalls.<InferMessage, EncodedMessage>asyncUnaryCall(
-              (message, answer) -> infer.infer(message, caller, spent, calledIn, answer))
+              (message, answer) -> infer.infer(message, caller, rights, spent, calledIn, answer))
           .startCall(call, headers);
     };
   }
@@ -133,9 +142,11 @@ final class InferMethods {
       Bidi stream, @Nullable RequestSpans spans) {
     return (call, headers) -> {
       int caller = caller(call, headers);
+      CallerRights rights = AccessGate.rights();
       SpanContext calledIn = calledIn(headers, spans);
       ServerCallHandler<InferMessage, EncodedMessage> handler =
-          ServerCalls.asyncBidiStreamingCall(answers -> stream.stream(caller, calledIn, answers));
+          ServerCalls.asyncBidiStreamingCall(
+              answers -> stream.stream(caller, rights, calledIn, answers));
       boolean strict = "true".equals(headers.get(STRICT));
       Context context =
           Context.current()

@@ -6,8 +6,10 @@ import dev.roundhouse.kserve.codec.InferMessage;
 import dev.roundhouse.kserve.status.WireException;
 import dev.roundhouse.kserve.status.WireStatus;
 import dev.roundhouse.platform.text.ClientText;
+import dev.roundhouse.transport.access.CallerRights;
 import dev.roundhouse.transport.memory.ConnectionMemory;
 import dev.roundhouse.transport.memory.Kept;
+import dev.roundhouse.worker.transport.InferExchange;
 import dev.roundhouse.worker.transport.Inference;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
@@ -55,6 +57,7 @@ final class InferStream implements StreamObserver<InferMessage> {
   private final LongSupplier callNanos;
   private final boolean failsWhole;
   private final int caller;
+  private final @Nullable CallerRights rights;
   private final @Nullable SpanContext calledIn;
 
   /** Counts turns; null when not counted. */
@@ -92,6 +95,7 @@ final class InferStream implements StreamObserver<InferMessage> {
    * @param callNanos time left for the whole stream
    * @param failsWhole whether the first failure ends the stream with its status
    * @param caller the caller; 0 when unknown
+   * @param rights of the caller; null when nothing is checked
    * @param calledIn the caller's span; null when no request has spans
    * @param memory counts turns; null when not counted
    */
@@ -101,6 +105,7 @@ final class InferStream implements StreamObserver<InferMessage> {
       LongSupplier callNanos,
       boolean failsWhole,
       int caller,
+      @Nullable CallerRights rights,
       @Nullable SpanContext calledIn,
       @Nullable ConnectionMemory memory) {
     this.call = call;
@@ -109,8 +114,13 @@ final class InferStream implements StreamObserver<InferMessage> {
     this.callNanos = callNanos;
     this.failsWhole = failsWhole;
     this.caller = caller;
+    this.rights = rights;
     this.calledIn = calledIn;
     this.memory = memory;
+  }
+
+  @Nullable CallerRights rights() {
+    return rights;
   }
 
   /** Call before the first message. */
@@ -133,7 +143,12 @@ final class InferStream implements StreamObserver<InferMessage> {
       if (endsWith != null) {
         throw new WireException(WireStatus.UNAVAILABLE, "Server exiting");
       }
-      turn.submit(inference.begin(message));
+      Inference.admit(rights, message.modelName(), 0);
+      InferExchange exchange = inference.begin(message);
+      if (rights != null) {
+        rights.arrived(exchange.inlineBytes());
+      }
+      turn.submit(exchange);
     } catch (RuntimeException e) {
       turn.fail(e);
     }

@@ -53,7 +53,9 @@ final class StreamTurn implements AnswerSink {
     Submission submitted =
         inference
             .engine()
-            .submit(inference.request(begun, stream.callNanos(), stream.caller(), this));
+            .submit(
+                inference.request(
+                    begun, stream.callNanos(), stream.caller(), stream.rights(), this));
     submission = submitted;
     if (stream.isOver()) {
       submitted.cancel(); // it may have closed before there was anything to cancel

@@ -13,6 +13,7 @@ import dev.roundhouse.platform.logging.AboutRequest;
 import dev.roundhouse.platform.rest.HttpFailure;
 import dev.roundhouse.platform.rest.InferPath;
 import dev.roundhouse.platform.rest.MemoryHold;
+import dev.roundhouse.transport.access.CallerRights;
 import dev.roundhouse.transport.http1.ReceivedRequest;
 import dev.roundhouse.transport.http1.Reply;
 import dev.roundhouse.transport.http1.RequestHandler;
@@ -31,15 +32,19 @@ import org.jspecify.annotations.Nullable;
 final class GenerateCall implements RequestHandler {
   private final InferRoutes routes;
   private final InferPath path;
+  private final @Nullable CallerRights rights;
   private final boolean isStream;
   private volatile @Nullable Submission submission;
 
   /**
+   * @param rights of the caller; null when nothing is checked
    * @param isStream whether each part of the answer is an event; else there is one
    */
-  GenerateCall(InferRoutes routes, InferPath path, boolean isStream) {
+  GenerateCall(
+      InferRoutes routes, InferPath path, @Nullable CallerRights rights, boolean isStream) {
     this.routes = routes;
     this.path = path;
+    this.rights = rights;
     this.isStream = isStream;
   }
 
@@ -59,6 +64,7 @@ final class GenerateCall implements RequestHandler {
     GenerateParts parts = new GenerateParts();
     try {
       Inference inference = routes.inference();
+      Inference.admit(rights, path.name(), request.length());
       exchange = inference.begin(read(request, reply, memory));
       exchange.spent(SpentHeader.nanos(request.header(SpentHeader.NAME)));
       exchange.calledIn(inference.caller(request));
@@ -102,7 +108,8 @@ final class GenerateCall implements RequestHandler {
       submitted =
           inference
               .engine()
-              .submit(inference.request(exchange, RequestOptions.NO_TIMEOUT, caller, parts));
+              .submit(
+                  inference.request(exchange, RequestOptions.NO_TIMEOUT, caller, rights, parts));
     } catch (Throwable e) {
       exchange.close();
       throw e;

@@ -9,6 +9,7 @@ import dev.roundhouse.platform.logging.AboutRequest;
 import dev.roundhouse.platform.rest.HttpFailure;
 import dev.roundhouse.platform.rest.InferPath;
 import dev.roundhouse.platform.rest.MemoryHold;
+import dev.roundhouse.transport.access.CallerRights;
 import dev.roundhouse.transport.http1.ReceivedRequest;
 import dev.roundhouse.transport.http1.Reply;
 import dev.roundhouse.transport.http1.RequestHandler;
@@ -28,11 +29,13 @@ final class HttpInferCall implements RequestHandler {
 
   private final InferRoutes routes;
   private final InferPath path;
+  private final @Nullable CallerRights rights;
   private volatile @Nullable Submission submission;
 
-  HttpInferCall(InferRoutes routes, InferPath path) {
+  HttpInferCall(InferRoutes routes, InferPath path, @Nullable CallerRights rights) {
     this.routes = routes;
     this.path = path;
+    this.rights = rights;
   }
 
   @Override
@@ -75,6 +78,7 @@ final class HttpInferCall implements RequestHandler {
   }
 
   private void submit(ReceivedRequest request, Reply reply, MemoryHold memory) {
+    Inference.admit(rights, path.name(), request.length());
     InferDocument document = read(request, reply, memory);
     Inference inference = routes.inference();
     InferExchange exchange = inference.begin(document.message());
@@ -96,7 +100,8 @@ final class HttpInferCall implements RequestHandler {
           inference
               .engine()
               .submit(
-                  inference.request(exchange, RequestOptions.NO_TIMEOUT, caller(request), answer));
+                  inference.request(
+                      exchange, RequestOptions.NO_TIMEOUT, caller(request), rights, answer));
     } catch (Throwable e) {
       exchange.close();
       throw e;

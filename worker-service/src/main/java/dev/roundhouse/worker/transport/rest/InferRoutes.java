@@ -3,10 +3,12 @@ package dev.roundhouse.worker.transport.rest;
 import dev.roundhouse.platform.rest.InferPath;
 import dev.roundhouse.platform.rest.RequestBodies;
 import dev.roundhouse.platform.text.ClientText;
+import dev.roundhouse.transport.access.CallerRights;
 import dev.roundhouse.transport.http1.RequestRoutes;
 import dev.roundhouse.transport.http1.RouteTarget;
 import dev.roundhouse.worker.transport.Inference;
 import dev.roundhouse.worker.transport.ModelLookup;
+import org.jspecify.annotations.Nullable;
 
 /** Answers HTTP inference; others answer the rest. Thread-safe. */
 public final class InferRoutes implements RequestRoutes {
@@ -40,15 +42,15 @@ public final class InferRoutes implements RequestRoutes {
   }
 
   @Override
-  public RouteTarget route(String method, String target) {
+  public RouteTarget route(String method, String target, @Nullable CallerRights caller) {
     InferPath path = InferPath.of(method, target);
     if (path == null) {
-      return others.route(method, target);
+      return others.route(method, target, caller);
     }
     return switch (path.operation()) {
-      case INFER -> new HttpInferCall(this, path);
-      case GENERATE -> new GenerateCall(this, path, false);
-      case GENERATE_STREAM -> new GenerateCall(this, path, true);
+      case INFER -> new HttpInferCall(this, path, caller);
+      case GENERATE -> new GenerateCall(this, path, caller, false);
+      case GENERATE_STREAM -> new GenerateCall(this, path, caller, true);
     };
   }
 

@@ -7,10 +7,12 @@ import dev.roundhouse.platform.rest.ErrorForm;
 import dev.roundhouse.platform.rest.HttpFailure;
 import dev.roundhouse.platform.rest.MemoryHold;
 import dev.roundhouse.platform.rest.TextPath;
+import dev.roundhouse.transport.access.CallerRights;
 import dev.roundhouse.transport.http1.ReceivedRequest;
 import dev.roundhouse.transport.http1.Reply;
 import dev.roundhouse.transport.http1.RequestHandler;
 import dev.roundhouse.transport.memory.Kept;
+import dev.roundhouse.worker.transport.Inference;
 import java.io.OutputStream;
 import org.jspecify.annotations.Nullable;
 import org.springframework.http.HttpHeaders;
@@ -20,12 +22,14 @@ import org.springframework.http.MediaType;
 final class TextCall implements RequestHandler {
   private final TextRoutes routes;
   private final TextPath path;
+  private final @Nullable CallerRights rights;
   private volatile boolean isGone;
   private volatile @Nullable TextRun running;
 
-  TextCall(TextRoutes routes, TextPath path) {
+  TextCall(TextRoutes routes, TextPath path, @Nullable CallerRights rights) {
     this.routes = routes;
     this.path = path;
+    this.rights = rights;
   }
 
   @Override
@@ -42,12 +46,14 @@ final class TextCall implements RequestHandler {
   private void answer(ReceivedRequest request, Reply reply, MemoryHold memory) {
     try {
       TextRequest asked = read(request, reply, memory);
+      Inference.admit(rights, asked.model(), request.length());
       TextRun run =
           new TextRun(
               routes.inference(),
               routes.models(),
               memory,
               CallerHeader.caller(request.memory().peerNumber(), request.header(CallerHeader.NAME)),
+              rights,
               SpentHeader.nanos(request.header(SpentHeader.NAME)),
               routes.inference().caller(request));
       running = run;

@@ -3,10 +3,12 @@ package dev.roundhouse.worker.transport.text;
 import dev.roundhouse.platform.rest.RequestBodies;
 import dev.roundhouse.platform.rest.TextPath;
 import dev.roundhouse.platform.text.ClientText;
+import dev.roundhouse.transport.access.CallerRights;
 import dev.roundhouse.transport.http1.RequestRoutes;
 import dev.roundhouse.transport.http1.RouteTarget;
 import dev.roundhouse.worker.transport.Inference;
 import dev.roundhouse.worker.transport.ModelLookup;
+import org.jspecify.annotations.Nullable;
 
 /** Answers requests of texts; others answer the rest. Thread-safe. */
 public final class TextRoutes implements RequestRoutes {
@@ -34,9 +36,9 @@ public final class TextRoutes implements RequestRoutes {
   }
 
   @Override
-  public RouteTarget route(String method, String target) {
+  public RouteTarget route(String method, String target, @Nullable CallerRights caller) {
     TextPath path = TextPath.of(method, target);
-    return path == null ? others.route(method, target) : new TextCall(this, path);
+    return path == null ? others.route(method, target, caller) : new TextCall(this, path, caller);
   }
 
   Inference inference() {

@@ -14,6 +14,7 @@ import dev.roundhouse.kserve.codec.TensorSource;
 import dev.roundhouse.kserve.status.WireException;
 import dev.roundhouse.kserve.status.WireStatus;
 import dev.roundhouse.platform.rest.MemoryHold;
+import dev.roundhouse.transport.access.CallerRights;
 import dev.roundhouse.worker.transport.InferExchange;
 import dev.roundhouse.worker.transport.Inference;
 import dev.roundhouse.worker.transport.ModelLookup;
@@ -43,6 +44,7 @@ final class TextRun {
   private final ModelLookup models;
   private final MemoryHold memory;
   private final int caller;
+  private final @Nullable CallerRights rights;
   private final long spentNanos;
   private final @Nullable SpanContext calledIn;
   private final long beganNanos = System.nanoTime();
@@ -53,6 +55,7 @@ final class TextRun {
 
   /**
    * @param memory for what is made of texts
+   * @param rights of the caller; null when nothing is checked
    * @param spentNanos of the request's time, before it came here
    * @param calledIn the caller's span; null when no request has spans
    */
@@ -61,12 +64,14 @@ final class TextRun {
       ModelLookup models,
       MemoryHold memory,
       int caller,
+      @Nullable CallerRights rights,
       long spentNanos,
       @Nullable SpanContext calledIn) {
     this.inference = inference;
     this.models = models;
     this.memory = memory;
     this.caller = caller;
+    this.rights = rights;
     this.spentNanos = spentNanos;
     this.calledIn = calledIn;
   }
@@ -161,7 +166,7 @@ final class TextRun {
       run.submitted(
           inference
               .engine()
-              .submit(inference.request(exchange, RequestOptions.NO_TIMEOUT, caller, run)));
+              .submit(inference.request(exchange, RequestOptions.NO_TIMEOUT, caller, rights, run)));
     } catch (Throwable e) {
       exchange.close();
       throw e;

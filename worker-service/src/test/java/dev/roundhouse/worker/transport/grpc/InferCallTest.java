@@ -19,12 +19,14 @@ import dev.roundhouse.kserve.codec.EncodedMessage;
 import dev.roundhouse.kserve.codec.MessageMemory;
 import dev.roundhouse.kserve.codec.ReadMessage;
 import dev.roundhouse.pjrt.MappedCopy;
+import dev.roundhouse.platform.access.AccessProperties;
 import dev.roundhouse.transport.http2.BufferWritable;
 import dev.roundhouse.worker.config.TraceProperties;
 import dev.roundhouse.worker.trace.Tracing;
 import dev.roundhouse.worker.transport.InferExchange;
 import dev.roundhouse.worker.transport.Inference;
 import dev.roundhouse.worker.transport.ReceiptOrigin;
+import dev.roundhouse.worker.transport.Tenants;
 import dev.roundhouse.worker.transport.shm.ClientRegions;
 import dev.roundhouse.worker.transport.shm.CudaAccess;
 import io.grpc.Status;
@@ -282,7 +284,12 @@ class InferCallTest {
             none,
             off.tracer(),
             null,
-            new ReceiptOrigin("here/1", "cpu:0 a device"))
+            new ReceiptOrigin("here/1", "cpu:0 a device"),
+            Tenants.of(
+                Map.of(),
+                new AccessProperties(
+                    null, null, null, null, null, null, null, null, null, Map.of(), List.of()),
+                ""))
         .begin(
             new ReadMessage(
                 model, "", id, Map.of(), List.of(), List.of(), MessageMemory.COLLECTED));
