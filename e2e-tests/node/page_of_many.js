@@ -17,7 +17,7 @@ const FIELDS = [
 const USES = ['running', 'no-requests', 'weights', 'held', 'answers', 'dispatch'];
 const BUSY = 24;
 const WORKERS = 1000;
-const NOTHING = { weight: false, pinned: false, loaded: false, draining: false, recording: false };
+const SOME = { control: true, loaded: false };
 const EVERYTHING = { control: true, loaded: true };
 const PROGRAMS = [1, 4, 16].map((batchSize) => ({
   variant: 0, batchSize, meanMicros: 1200 + 90 * batchSize, highMicros: 1500 + 120 * batchSize, runs: Math.round(5000 / batchSize), meanFill: 0.8,
@@ -138,7 +138,7 @@ function events(response, changes) {
 function chosenEvents(response, process, worker) {
   response.writeHead(200, { 'Content-Type': 'text/event-stream' });
   if (process === '') {
-    events(response, { ...NOTHING, weight: true, recording: true });
+    events(response, SOME);
   } else if (worker !== null) {
     events(response, EVERYTHING);
   } else {

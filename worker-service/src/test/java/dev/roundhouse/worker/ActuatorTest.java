@@ -280,8 +280,8 @@ class ActuatorTest {
     }
     assertThat(worker.get("http", "/v2/health/ready")).startsWith("200 ");
     assertThat(output)
-        .contains("POST /actuator/drain: drained: not ready from now on")
-        .contains("POST /actuator/drain: no longer drained");
+        .contains("POST /actuator/drain: whether the worker is drained changed from false to true")
+        .contains("POST /actuator/drain: whether the worker is drained changed from true to false");
   }
 
   @Test

@@ -1,6 +1,7 @@
 package dev.roundhouse.gateway.config;
 
 import dev.roundhouse.platform.access.AccessProperties;
+import dev.roundhouse.platform.audit.AuditProperties;
 import dev.roundhouse.platform.config.TelemetryProperties;
 import dev.roundhouse.platform.config.WorkersMetricsProperties;
 import jakarta.validation.Valid;
@@ -24,6 +25,7 @@ import org.springframework.validation.annotation.Validated;
  * @param metrics How operators are answered for workers.
  * @param telemetry Which requests have spans, and where those go ([tracing.md](tracing.md)).
  * @param access Who may do what.
+ * @param audit Where it is written down who changed what.
  * @param shutdown How it stops.
  */
 @Validated
@@ -40,6 +42,7 @@ public record GatewayProperties(
     @Valid @DefaultValue WorkersMetricsProperties metrics,
     @Valid @DefaultValue TelemetryProperties telemetry,
     @Valid @DefaultValue AccessProperties access,
+    @Valid @DefaultValue AuditProperties audit,
     @Valid @DefaultValue ShutdownProperties shutdown) {
   public static final String PREFIX = "roundhouse.gateway";
 

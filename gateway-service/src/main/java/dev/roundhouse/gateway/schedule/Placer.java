@@ -288,7 +288,7 @@ public final class Placer {
   }
 
   synchronized void set(Policy changed) {
-    Audit.record("scheduling policy set from %s to %s".formatted(policy, changed));
+    Audit.changed("scheduling policy", policy, changed);
     policy = changed;
     generation++;
     meter.setHalfLife(changed.halfLife());
@@ -297,9 +297,10 @@ public final class Placer {
   }
 
   synchronized void set(String model, ModelPolicy changed) {
-    Audit.record(
-        "placement of model '%s' set from %s to %s"
-            .formatted(model, models.getOrDefault(model, ModelPolicy.NONE), changed));
+    Audit.changed(
+        "placement of model '%s'".formatted(model),
+        models.getOrDefault(model, ModelPolicy.NONE),
+        changed);
     if (changed.equals(ModelPolicy.NONE)) {
       models.remove(model);
     } else {

@@ -22,6 +22,7 @@ import dev.roundhouse.platform.access.AccessStart;
 import dev.roundhouse.platform.access.Doors;
 import dev.roundhouse.platform.actuator.AccessMeters;
 import dev.roundhouse.platform.actuator.PeerMemoryMeters;
+import dev.roundhouse.platform.audit.AuditFile;
 import dev.roundhouse.platform.grpc.AccessGate;
 import dev.roundhouse.platform.grpc.ForwardedAccess;
 import dev.roundhouse.platform.grpc.GrpcHealth;
@@ -146,6 +147,11 @@ class TransportConfiguration {
   @Bean
   AccessMeters accessMeters(Access access) {
     return new AccessMeters(access);
+  }
+
+  @Bean
+  AuditFile auditFile(GatewayProperties properties) {
+    return new AuditFile(properties.audit(), GatewayProperties.PREFIX + ".audit");
   }
 
   @Bean

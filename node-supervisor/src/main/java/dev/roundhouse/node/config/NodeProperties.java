@@ -1,5 +1,6 @@
 package dev.roundhouse.node.config;
 
+import dev.roundhouse.platform.audit.AuditProperties;
 import dev.roundhouse.platform.config.WorkersMetricsProperties;
 import jakarta.validation.Valid;
 import org.springframework.boot.context.properties.ConfigurationProperties;
@@ -20,6 +21,7 @@ import org.springframework.validation.annotation.Validated;
  * @param restart When a process that has ended is started again, whatever its exit code.
  * @param metrics How operators are answered for workers, on the supervisor's port.
  * @param access Who may change something at the supervisor's port.
+ * @param audit Where it is written down who changed what.
  * @param log How the processes' own lines go to the supervisor's standard output, each after
  *     `[NAME] `.
  */
@@ -34,6 +36,7 @@ public record NodeProperties(
     @Valid @DefaultValue RestartProperties restart,
     @Valid @DefaultValue WorkersMetricsProperties metrics,
     @Valid @DefaultValue AccessProperties access,
+    @Valid @DefaultValue AuditProperties audit,
     @Valid @DefaultValue LogProperties log) {
   public static final String PREFIX = "roundhouse.node";
 }

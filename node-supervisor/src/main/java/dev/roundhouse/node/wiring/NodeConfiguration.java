@@ -26,6 +26,7 @@ import dev.roundhouse.platform.access.AccessFiles;
 import dev.roundhouse.platform.access.AccessStart;
 import dev.roundhouse.platform.access.Doors;
 import dev.roundhouse.platform.actuator.AccessMeters;
+import dev.roundhouse.platform.audit.AuditFile;
 import dev.roundhouse.platform.config.StartRefusedException;
 import dev.roundhouse.platform.logging.Announcer;
 import dev.roundhouse.platform.rest.Browsers;
@@ -188,6 +189,11 @@ class NodeConfiguration {
   @Bean
   AccessMeters accessMeters(Access access) {
     return new AccessMeters(access);
+  }
+
+  @Bean
+  AuditFile auditFile(NodeProperties properties) {
+    return new AuditFile(properties.audit(), NodeProperties.PREFIX + ".audit");
   }
 
   @Bean

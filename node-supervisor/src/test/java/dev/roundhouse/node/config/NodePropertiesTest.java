@@ -6,6 +6,7 @@ import dev.roundhouse.node.devices.Discovery.Platform;
 import dev.roundhouse.platform.access.AccessRule;
 import dev.roundhouse.platform.access.ApiCategory;
 import dev.roundhouse.platform.access.IdentityProperties;
+import dev.roundhouse.platform.audit.AuditProperties;
 import dev.roundhouse.platform.config.WorkersMetricsProperties;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -55,6 +56,7 @@ class NodePropertiesTest {
                 new RestartProperties(Duration.ofSeconds(30), Duration.ofSeconds(60), 0),
                 new WorkersMetricsProperties(true, Duration.ofSeconds(5)),
                 new AccessProperties(null, null, Map.of(), List.of()),
+                new AuditProperties("", DataSize.ofMegabytes(10), 10),
                 new LogProperties(DataSize.ofKilobytes(16))));
   }
 
@@ -99,6 +101,9 @@ class NodePropertiesTest {
                 "access.identities.a.token-files=/t",
                 "access.identities.a.may=control",
                 "access.gateway-key-files=/k",
+                "audit.file=/a",
+                "audit.max-size=1KB",
+                "audit.max-files=2",
                 "log.max-line=1KB"))
         .isEqualTo(
             new NodeProperties(
@@ -143,6 +148,7 @@ class NodePropertiesTest {
                             null,
                             null)),
                     List.of(Path.of("/k"))),
+                new AuditProperties("/a", DataSize.ofKilobytes(1), 2),
                 new LogProperties(DataSize.ofKilobytes(1))));
   }
 

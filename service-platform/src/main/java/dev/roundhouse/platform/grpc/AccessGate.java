@@ -128,7 +128,7 @@ public final class AccessGate {
       } catch (StatusException e) {
         refuse(e.getStatus());
         if (changes) {
-          Audit.record(caller, "refused: " + e.getStatus().getDescription());
+          Audit.ended(caller, "", "refused: " + e.getStatus().getDescription());
         }
         return false;
       }
@@ -180,8 +180,7 @@ public final class AccessGate {
       String what = asked;
       if (isLogged && what != null) {
         String text = status.getDescription();
-        Audit.record(
-            caller, what + " " + status.getCode() + (text == null ? "" : " (" + text + ")"));
+        Audit.ended(caller, what, status.getCode() + (text == null ? "" : " (" + text + ")"));
       }
       super.close(status, trailers);
     }

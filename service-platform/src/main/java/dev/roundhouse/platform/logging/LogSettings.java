@@ -78,7 +78,7 @@ public final class LogSettings implements AutoCloseable {
     Map<String, Object> before = current();
     messages.show(values.shown());
     changed = values;
-    Audit.record("log settings changed from %s to %s".formatted(before, current()));
+    Audit.changed("log settings", before, current());
   }
 
   /** Has everything be logged as the operator configured it. */

@@ -1,6 +1,7 @@
 package dev.roundhouse.platform.operators;
 
 import dev.roundhouse.platform.audit.Audit;
+import dev.roundhouse.platform.audit.Caller;
 import dev.roundhouse.platform.rest.JsonReply;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -76,7 +77,7 @@ final class WorkersChange {
     }
     ObjectNode workers = JsonNodeFactory.instance.objectNode();
     having.forEach(each -> workers.set(each.port().name(), said(each)));
-    Audit.record("%s set by %s: %s".formatted(what, body, summary(having)));
+    Audit.ended(Caller.current(), "%s set by %s:".formatted(what, body), summary(having));
     ObjectNode all = JsonNodeFactory.instance.objectNode();
     all.set("workers", workers);
     return WorkersQuestion.json(status(having), List.of(WorkersQuestion.text(all.toString())));

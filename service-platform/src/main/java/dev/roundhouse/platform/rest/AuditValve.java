@@ -39,7 +39,7 @@ final class AuditValve extends ValveBase {
       getNext().invoke(request, response);
     } finally {
       if (!NO_ROUTE.contains(response.getStatus())) {
-        Audit.record(caller, "answered with " + response.getStatus());
+        Audit.ended(caller, "", "answered with " + response.getStatus());
       }
     }
   }

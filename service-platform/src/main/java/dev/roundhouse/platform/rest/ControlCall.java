@@ -103,7 +103,7 @@ final class ControlCall implements RequestHandler {
     ControlRoute route = found.route();
     routes.meters().end(seen, code, route == null ? "" : route.template());
     if (mayChange(route) && code != Found.UNKNOWN) {
-      Audit.record(caller, "answered with " + code);
+      Audit.ended(caller, "", "answered with " + code);
     }
   }
 

@@ -15,6 +15,7 @@ import dev.roundhouse.transport.http1.Http1Server;
 import dev.roundhouse.transport.http1.Http1Settings;
 import dev.roundhouse.transport.http1.RequestGuard;
 import dev.roundhouse.transport.http1.RequestRoutes;
+import dev.roundhouse.transport.http2.ServerTls;
 import dev.roundhouse.transport.memory.PeerMemory;
 import io.grpc.StatusException;
 import io.netty.handler.codec.http.HttpHeaderNames;
@@ -177,8 +178,9 @@ public final class HttpFront implements AutoCloseable {
       return admit(head);
     }
     if (!InferPath.endsAsOne(path) && TextPath.of(path) == null) {
-      Audit.record(
+      Audit.ended(
           new Caller(head.client().get(), head.method() + " " + path),
+          "",
           "answered with " + refusal.code());
     }
     return RequestGuard.Verdict.refused(refusal.code(), refusal.text());
@@ -253,6 +255,8 @@ public final class HttpFront implements AutoCloseable {
       }
       if (options.getEnabledProtocols() != null) {
         builder.protocols(options.getEnabledProtocols());
+      } else {
+        builder.protocols(ServerTls.PROTOCOLS);
       }
       return builder.build();
     } catch (SSLException e) {

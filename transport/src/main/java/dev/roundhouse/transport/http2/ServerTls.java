@@ -7,6 +7,7 @@ import io.netty.handler.ssl.ClientAuth;
 import io.netty.handler.ssl.SslContext;
 import io.netty.handler.ssl.SslContextBuilder;
 import io.netty.handler.ssl.SupportedCipherSuiteFilter;
+import java.util.List;
 import javax.net.ssl.KeyManagerFactory;
 import javax.net.ssl.SSLException;
 import javax.net.ssl.TrustManagerFactory;
@@ -14,6 +15,9 @@ import org.jspecify.annotations.Nullable;
 
 /** TLS of servers whose clients must negotiate HTTP/2 by ALPN. */
 public final class ServerTls {
+  /** What is spoken, whatever the JDK would speak too. */
+  public static final List<String> PROTOCOLS = List.of("TLSv1.3", "TLSv1.2");
+
   private ServerTls() {}
 
   /** A context for {@link Http2ServerBuilder#tls}. */
@@ -23,6 +27,7 @@ public final class ServerTls {
     return SslContextBuilder.forServer(keys)
         .trustManager(trusted)
         .clientAuth(clients)
+        .protocols(PROTOCOLS)
         .ciphers(Http2SecurityUtil.CIPHERS, SupportedCipherSuiteFilter.INSTANCE)
         .applicationProtocolConfig(
             new ApplicationProtocolConfig(

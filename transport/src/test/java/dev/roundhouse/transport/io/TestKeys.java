@@ -27,6 +27,14 @@ public final class TestKeys {
    */
   public TestKeys(String host, Path folder)
       throws GeneralSecurityException, IOException, InterruptedException {
+    this(host, "DNS:" + host, folder);
+  }
+
+  /**
+   * @param alternative its subject's alternative name, as keytool takes it
+   */
+  public TestKeys(String host, String alternative, Path folder)
+      throws GeneralSecurityException, IOException, InterruptedException {
     this.folder = folder;
     Process keytool =
         new ProcessBuilder(
@@ -39,7 +47,7 @@ public final class TestKeys {
                 "-dname",
                 "CN=" + host,
                 "-ext",
-                "SAN=DNS:" + host,
+                "SAN=" + alternative,
                 "-storetype",
                 "PKCS12",
                 "-keystore",

@@ -35,8 +35,9 @@ public final class DrainEndpoint {
     if (readiness.isStopping()) {
       return refused(409, "the worker stops, and is not ready any more");
     }
+    boolean before = readiness.drainingSince() != null;
     readiness.drain(draining);
-    Audit.record(draining ? "drained: not ready from now on" : "no longer drained");
+    Audit.changed("whether the worker is drained", before, draining);
     return new WebEndpointResponse<>(read(), 200);
   }
 

@@ -2,7 +2,6 @@ package dev.roundhouse.worker.actuator;
 
 import dev.roundhouse.kserve.codec.ParameterValue;
 import dev.roundhouse.kserve.status.WireException;
-import dev.roundhouse.platform.audit.Audit;
 import dev.roundhouse.worker.config.RepositoryProperties.Mode;
 import dev.roundhouse.worker.lifecycle.ModelRepository;
 import dev.roundhouse.worker.transport.ModelControl;
@@ -74,7 +73,6 @@ final class LoadChange {
 
   private static WebEndpointResponse<Object> await(
       String name, boolean loaded, CompletableFuture<Void> change) {
-    String verb = loaded ? "load" : "unload";
     boolean over = false;
     try {
       change.get(PATIENCE.toNanos(), TimeUnit.NANOSECONDS);
@@ -83,13 +81,11 @@ final class LoadChange {
       // goes on, which is said below
     } catch (ExecutionException e) {
       String why = String.valueOf(e.getCause() == null ? e : e.getCause().getMessage());
-      Audit.record("%s of model '%s' failed: %s".formatted(verb, name, why));
       return e.getCause() instanceof WireException failure ? refused(failure) : refused(503, why);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       return refused(503, "the worker stops");
     }
-    Audit.record("model '%s' %s".formatted(name, over ? verb + "ed" : "is to be " + verb + "ed"));
     return new WebEndpointResponse<>(new Changed(name, loaded, over), over ? 200 : 202);
   }
 

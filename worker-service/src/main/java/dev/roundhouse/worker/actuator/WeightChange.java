@@ -59,12 +59,10 @@ final class WeightChange {
     DispatchSnapshot snapshot = DispatchSnapshot.await(asked.before());
     LaneState lane = snapshot.lanes().get(name);
     Double before = lane == null ? null : lane.weight();
-    Audit.record(
-        "weight of model '%s' changed from %s to %s"
-            .formatted(
-                name,
-                before == null ? "unknown (" + snapshot.unknownBecause() + ")" : before,
-                weight));
+    Audit.changed(
+        "weight of model '%s'".formatted(name),
+        before == null ? "unknown (" + snapshot.unknownBecause() + ")" : before,
+        weight);
     return new Changed(name, before, weight);
   }
 

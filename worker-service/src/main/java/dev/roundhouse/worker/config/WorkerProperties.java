@@ -1,6 +1,7 @@
 package dev.roundhouse.worker.config;
 
 import dev.roundhouse.platform.access.AccessProperties;
+import dev.roundhouse.platform.audit.AuditProperties;
 import dev.roundhouse.platform.config.TelemetryProperties;
 import jakarta.validation.Valid;
 import java.util.Map;
@@ -21,6 +22,7 @@ import org.springframework.validation.annotation.Validated;
  * @param hooks Whose code is run before and behind programs, and what it may take.
  * @param server How the worker presents itself.
  * @param access Who may do what.
+ * @param audit Where it is written down who changed what.
  * @param tenants Who shares the device, by names that identities are given. The device is shared
  *     out among tenants by weight, and a tenant's part among its models; each has queues of its
  *     own. `default` are callers without a tenant. Without any, nobody is told apart.
@@ -48,6 +50,7 @@ public record WorkerProperties(
     @Valid @DefaultValue HooksProperties hooks,
     @Valid @DefaultValue ServerProperties server,
     @Valid @DefaultValue AccessProperties access,
+    @Valid @DefaultValue AuditProperties audit,
     @DefaultValue Map<String, @Valid TenantProperties> tenants,
     @Valid @DefaultValue SharedMemoryProperties sharedMemory,
     @Valid @DefaultValue ShutdownProperties shutdown,

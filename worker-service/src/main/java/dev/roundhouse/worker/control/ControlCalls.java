@@ -3,6 +3,8 @@ package dev.roundhouse.worker.control;
 import dev.roundhouse.bundle.model.ModelSpec;
 import dev.roundhouse.bundle.model.ServingDefaults;
 import dev.roundhouse.engine.Engine;
+import dev.roundhouse.engine.ModelReport;
+import dev.roundhouse.engine.SchedulerReport;
 import dev.roundhouse.engine.device.DeviceException;
 import dev.roundhouse.engine.model.ModelStatus;
 import dev.roundhouse.kserve.control.proto.CompactMemoryRequest;
@@ -22,6 +24,7 @@ import dev.roundhouse.worker.config.ResidencyProperties;
 import dev.roundhouse.worker.transport.grpc.UnaryAnswer;
 import java.util.List;
 import java.util.Locale;
+import java.util.Optional;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -62,10 +65,16 @@ public final class ControlCalls {
                       .formatted(request.getTargetValue(), name));
         };
     Caller caller = Caller.current();
+    Optional<ModelReport> before = engine.reports().details(name);
+    CompletableFuture<SchedulerReport> scheduler = engine.reports().scheduler();
     return asked(engine.admin().setResidency(name, wanted))
         .thenApply(
             done -> {
-              Audit.record(caller, "residency of model '%s' set to %s".formatted(name, target));
+              Audit.changed(
+                  caller,
+                  "residency of model '%s'".formatted(name),
+                  ControlStatus.residency(before, scheduler),
+                  target);
               return SetModelResidencyResponse.newBuilder().setResidency(target).build();
             });
   }

@@ -19,6 +19,8 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -78,6 +80,18 @@ final class ControlStatus {
         .setWeight(lane.weight())
         .setQueueDepth(lane.queued())
         .build();
+  }
+
+  /** Of a model as it was; a word for it. */
+  static String residency(Optional<ModelReport> report, CompletableFuture<SchedulerReport> asked) {
+    if (report.isEmpty() || !asked.isDone() || asked.isCompletedExceptionally()) {
+      return "unknown";
+    }
+    return asked.join().dispatch().models().stream()
+        .filter(lane -> lane.model().equals(report.get().status().name()))
+        .findFirst()
+        .map(lane -> residency(report.get(), lane).toString())
+        .orElse("unknown");
   }
 
   private static Residency residency(ModelReport report, LaneState lane) {

@@ -184,6 +184,18 @@ public final class ModelRepository {
     return callers;
   }
 
+  /** A model's state in a word or two, with its version. */
+  public String stateOf(String name) {
+    return engine
+        .model(name)
+        .map(
+            status ->
+                status.version().isEmpty()
+                    ? status.state().toString()
+                    : status.state() + " (version " + status.version() + ")")
+        .orElse("not loaded");
+  }
+
   /** Whether there is such a model, loaded or not. */
   public boolean has(String name) {
     return engine.model(name).isPresent()

@@ -104,10 +104,10 @@ public final class TraceSettings {
     own.putAll(next);
     sampling = made;
     tracer.use(made);
-    Audit.record(
-        "trace settings of %s changed from %s to %s"
-            .formatted(
-                model.isEmpty() ? "all models" : "model '" + model + "'", before, current(model)));
+    Audit.changed(
+        "trace settings of " + (model.isEmpty() ? "all models" : "model '" + model + "'"),
+        before,
+        current(model));
   }
 
   /**

@@ -5,6 +5,8 @@ import dev.roundhouse.engine.model.ModelStatus;
 import dev.roundhouse.kserve.codec.ParameterValue;
 import dev.roundhouse.kserve.status.WireException;
 import dev.roundhouse.kserve.status.WireStatus;
+import dev.roundhouse.platform.audit.Audit;
+import dev.roundhouse.platform.audit.Caller;
 import dev.roundhouse.platform.text.ClientText;
 import dev.roundhouse.worker.config.RepositoryProperties.Mode;
 import dev.roundhouse.worker.lifecycle.ModelRepository;
@@ -14,6 +16,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.Supplier;
 
 /**
  * What callers may ask of the model repository, with Triton's rules and texts, whatever transport
@@ -66,8 +69,7 @@ public final class ModelControl {
                         WireStatus.INTERNAL,
                         "failed to load '%s', failed to poll from model repository: there is no folder of that name"
                             .formatted(model)));
-    return repository
-        .loadWithCalled(folder)
+    return audited(model, () -> repository.loadWithCalled(folder))
         .thenAccept(
             status -> {
               if (!status.isReady()) {
@@ -82,9 +84,22 @@ public final class ModelControl {
   public CompletableFuture<Void> unload(
       String repositoryName, String model, Map<String, ParameterValue> parameters) {
     requireControl(repositoryName, model);
-    return isWithDependents(parameters)
-        ? repository.unloadWithCalled(model)
-        : repository.unload(model);
+    boolean isWithDependents = isWithDependents(parameters);
+    return audited(
+        model,
+        () -> isWithDependents ? repository.unloadWithCalled(model) : repository.unload(model));
+  }
+
+  /** Writes down what became of a model, for whom this thread is at. */
+  private <T> CompletableFuture<T> audited(String model, Supplier<CompletableFuture<T>> change) {
+    Caller caller = Caller.current();
+    String before = repository.stateOf(model);
+    return change
+        .get()
+        .whenComplete(
+            (done, failure) ->
+                Audit.changed(
+                    caller, "model '%s'".formatted(model), before, repository.stateOf(model)));
   }
 
   private void requireControl(String repositoryName, String model) {

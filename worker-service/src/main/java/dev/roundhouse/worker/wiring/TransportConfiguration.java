@@ -12,6 +12,7 @@ import dev.roundhouse.platform.access.Doors;
 import dev.roundhouse.platform.actuator.AccessMeters;
 import dev.roundhouse.platform.actuator.PeerMemoryMeters;
 import dev.roundhouse.platform.actuator.SpanMeters;
+import dev.roundhouse.platform.audit.AuditFile;
 import dev.roundhouse.platform.grpc.AccessGate;
 import dev.roundhouse.platform.grpc.GrpcHealth;
 import dev.roundhouse.platform.grpc.GuardedServices;
@@ -261,6 +262,11 @@ class TransportConfiguration {
   @Bean
   AccessMeters accessMeters(Access access) {
     return new AccessMeters(access);
+  }
+
+  @Bean
+  AuditFile auditFile(WorkerProperties properties) {
+    return new AuditFile(properties.audit(), WorkerProperties.PREFIX + ".audit");
   }
 
   @Bean

@@ -8,6 +8,7 @@ import dev.roundhouse.platform.access.AccessProperties;
 import dev.roundhouse.platform.access.AccessRule;
 import dev.roundhouse.platform.access.ApiCategory;
 import dev.roundhouse.platform.access.IdentityProperties;
+import dev.roundhouse.platform.audit.AuditProperties;
 import dev.roundhouse.platform.config.HttpProperties;
 import dev.roundhouse.platform.config.TelemetryProperties;
 import dev.roundhouse.worker.config.CudaProperties.Allocator;
@@ -527,9 +528,16 @@ class WorkerPropertiesTest {
   }
 
   @Test
+  void shouldMapEveryKeyOfAudit() {
+    assertThat(bind().audit()).isEqualTo(new AuditProperties("", DataSize.ofMegabytes(10), 10));
+    assertThat(bind("audit.file=/a", "audit.max-size=1KB", "audit.max-files=2").audit())
+        .isEqualTo(new AuditProperties("/a", DataSize.ofKilobytes(1), 2));
+  }
+
+  @Test
   void shouldMapEveryKeyOfTenants() {
     assertThat(bind().tenants()).isEmpty();
-    assertThat(bind("tenants.a.weight=2.5", "tenants.b.weight=").tenants())
+    assertThat(bind("tenants.a.weight=2.5", "tenants.b.weight=1").tenants())
         .isEqualTo(Map.of("a", new TenantProperties(2.5), "b", new TenantProperties(1)));
   }
 

@@ -10,6 +10,7 @@ import dev.roundhouse.kserve.proto.RepositoryModelLoadResponse;
 import dev.roundhouse.kserve.proto.RepositoryModelUnloadRequest;
 import dev.roundhouse.kserve.proto.RepositoryModelUnloadResponse;
 import dev.roundhouse.kserve.status.WireException;
+import dev.roundhouse.platform.audit.Caller;
 import dev.roundhouse.worker.transport.ModelControl;
 import java.util.HashMap;
 import java.util.Map;
@@ -76,7 +77,14 @@ public final class RepositoryCalls {
   }
 
   private <T> CompletableFuture<T> later(Supplier<CompletableFuture<T>> call) {
-    return CompletableFuture.supplyAsync(call, files).thenCompose(result -> result);
+    Caller caller = Caller.current();
+    Supplier<CompletableFuture<T>> known =
+        () -> {
+          try (Caller.Scope scope = caller.enter()) {
+            return call.get();
+          }
+        };
+    return CompletableFuture.supplyAsync(known, files).thenCompose(result -> result);
   }
 
   private static Map<String, ParameterValue> values(
