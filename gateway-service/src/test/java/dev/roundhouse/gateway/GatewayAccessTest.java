@@ -13,6 +13,7 @@ import dev.roundhouse.platform.access.AccessProperties;
 import dev.roundhouse.platform.access.ApiCategory;
 import dev.roundhouse.platform.access.ApiMethod;
 import dev.roundhouse.platform.access.Credentials;
+import dev.roundhouse.platform.access.JwtProperties;
 import io.grpc.Metadata;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
@@ -67,7 +68,18 @@ class GatewayAccessTest {
     trusting =
         new Access(
             new AccessProperties(
-                null, null, null, null, null, null, null, null, null, Map.of(), List.of(key)),
+                null,
+                null,
+                null,
+                null,
+                null,
+                null,
+                null,
+                null,
+                null,
+                JwtProperties.NONE,
+                Map.of(),
+                List.of(key)),
             "worker.access",
             true,
             InstantSource.system());

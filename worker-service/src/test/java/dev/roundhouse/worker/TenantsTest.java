@@ -17,6 +17,7 @@ import dev.roundhouse.platform.access.AccessProperties;
 import dev.roundhouse.platform.access.ApiCategory;
 import dev.roundhouse.platform.access.Credentials;
 import dev.roundhouse.platform.access.IdentityProperties;
+import dev.roundhouse.platform.access.JwtProperties;
 import dev.roundhouse.platform.config.StartRefusedException;
 import dev.roundhouse.worker.config.TenantProperties;
 import dev.roundhouse.worker.transport.Tenants;
@@ -182,6 +183,7 @@ class TenantsTest {
         new IdentityProperties(
             List.of(tokens(name)),
             List.of(),
+            List.of(),
             Set.of(ApiCategory.INFERENCE),
             List.of("*"),
             tenant,
@@ -199,6 +201,7 @@ class TenantsTest {
                 null,
                 null,
                 null,
+                JwtProperties.NONE,
                 Map.of(name, identity),
                 List.of(key)),
             "gateway.access",
@@ -227,10 +230,11 @@ class TenantsTest {
             null,
             null,
             null,
+            JwtProperties.NONE,
             Map.of(
                 "one",
                 new IdentityProperties(
-                    List.of(), List.of(), Set.of(), List.of("*"), "c", null, null)),
+                    List.of(), List.of(), List.of(), Set.of(), List.of("*"), "c", null, null)),
             List.of());
     assertThatThrownBy(
             () -> Tenants.of(Map.of("a", new TenantProperties(1)), access, "roundhouse.worker"))

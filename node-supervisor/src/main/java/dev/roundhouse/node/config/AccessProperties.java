@@ -2,6 +2,7 @@ package dev.roundhouse.node.config;
 
 import dev.roundhouse.platform.access.AccessRule;
 import dev.roundhouse.platform.access.IdentityProperties;
+import dev.roundhouse.platform.access.JwtProperties;
 import jakarta.validation.Valid;
 import java.nio.file.Path;
 import java.util.List;
@@ -17,6 +18,7 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  *
  * @param modelRepository Loading and unloading of models.
  * @param control Weights, residency, drain and recordings.
+ * @param jwt Tokens of an OpenID provider.
  * @param identities Callers that are known, by names of your choice.
  * @param gatewayKeyFiles Files with a secret each, by which workers believe whom the supervisor
  *     passes changes on for, as `roundhouse.gateway.access.gateway-key-files`.
@@ -24,6 +26,7 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
 public record AccessProperties(
     @Nullable Set<AccessRule> modelRepository,
     @Nullable Set<AccessRule> control,
+    @Valid @DefaultValue JwtProperties jwt,
     @DefaultValue Map<String, @Valid IdentityProperties> identities,
     @DefaultValue List<Path> gatewayKeyFiles) {
 
@@ -39,6 +42,7 @@ public record AccessProperties(
         null,
         null,
         control,
+        jwt,
         identities,
         gatewayKeyFiles);
   }

@@ -6,6 +6,7 @@ import dev.roundhouse.node.devices.Discovery.Platform;
 import dev.roundhouse.platform.access.AccessRule;
 import dev.roundhouse.platform.access.ApiCategory;
 import dev.roundhouse.platform.access.IdentityProperties;
+import dev.roundhouse.platform.access.JwtProperties;
 import dev.roundhouse.platform.audit.AuditProperties;
 import dev.roundhouse.platform.config.WorkersMetricsProperties;
 import java.nio.file.Path;
@@ -55,7 +56,7 @@ class NodePropertiesTest {
                     Duration.ofSeconds(10)),
                 new RestartProperties(Duration.ofSeconds(30), Duration.ofSeconds(60), 0),
                 new WorkersMetricsProperties(true, Duration.ofSeconds(5)),
-                new AccessProperties(null, null, Map.of(), List.of()),
+                new AccessProperties(null, null, JwtProperties.NONE, Map.of(), List.of()),
                 new AuditProperties("", DataSize.ofMegabytes(10), 10),
                 new LogProperties(DataSize.ofKilobytes(16))));
   }
@@ -137,10 +138,12 @@ class NodePropertiesTest {
                 new AccessProperties(
                     Set.of(AccessRule.TOKEN),
                     Set.of(AccessRule.LOOPBACK, AccessRule.TOKEN),
+                    JwtProperties.NONE,
                     Map.of(
                         "a",
                         new IdentityProperties(
                             List.of(Path.of("/t")),
+                            List.of(),
                             List.of(),
                             Set.of(ApiCategory.CONTROL),
                             List.of("*"),

@@ -2,6 +2,7 @@ package dev.roundhouse.platform.access;
 
 import dev.roundhouse.platform.access.CallerSeal.Sealed;
 import dev.roundhouse.platform.access.CallerSeal.Shown;
+import dev.roundhouse.platform.access.JwtCallers.UnknownJwtException;
 import dev.roundhouse.platform.access.KnownCallers.UnknownTokenException;
 import io.grpc.Status;
 import io.grpc.StatusException;
@@ -20,7 +21,7 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** Decides who may do what, by the configuration. Thread-safe; does not block. */
-public final class Access {
+public final class Access implements AutoCloseable {
   /** The header by which a gateway tells a worker who calls. Gateways drop it from clients. */
   public static final String SEALED_CALLER = "roundhouse-sealed-caller";
 
@@ -44,6 +45,7 @@ public final class Access {
   private final Map<String, Identity> identities = new HashMap<>();
   private final Map<Sealed, Seal> seals = new ConcurrentHashMap<>();
   private final LongAdder[] refused = new LongAdder[Reason.values().length];
+  private final @Nullable JwtCallers jwts;
   private volatile KnownCallers known;
 
   /** Why a call was refused. */
@@ -78,6 +80,14 @@ public final class Access {
         .forEach((name, each) -> identities.put(name, Identity.of(name, each, System::nanoTime)));
     Arrays.setAll(refused, i -> new LongAdder());
     known = KnownCallers.read(settings, identities, clock);
+    jwts = settings.jwt().issuer().isEmpty() ? null : new JwtCallers(settings, identities, clock);
+  }
+
+  @Override
+  public void close() {
+    if (jwts != null) {
+      jwts.close();
+    }
   }
 
   /** Of the settings. */
@@ -246,7 +256,17 @@ public final class Access {
     String token = bearer(from.authorization());
     if (token != null) {
       try {
-        return new Admitted(this, callers.byToken(token), from.isLocal(), Shown.TOKEN);
+        Identity identity =
+            jwts != null && JwtCallers.looksLikeOne(token)
+                ? jwts.byToken(token)
+                : callers.byToken(token);
+        return new Admitted(this, identity, from.isLocal(), Shown.TOKEN);
+      } catch (UnknownJwtException e) {
+        throw refusal(
+            Reason.UNAUTHENTICATED,
+            e.isTemporary() ? Status.UNAVAILABLE : Status.UNAUTHENTICATED,
+            "%s is refused: %s. The call came from %s"
+                .formatted(what, e.getMessage(), from.from()));
       } catch (UnknownTokenException e) {
         throw refusal(
             Reason.UNAUTHENTICATED,

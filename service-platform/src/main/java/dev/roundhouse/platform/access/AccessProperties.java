@@ -24,6 +24,7 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  * @param logging Log settings.
  * @param control ControlService, and what changes weights, residency, placement, drain and
  *     recordings at the operators' port.
+ * @param jwt Tokens of an OpenID provider.
  * @param identities Callers that are known, by names of your choice.
  * @param gatewayKeyFiles Files with a secret each, of 32 characters and more, which gateways sign
  *     with whom they pass calls on for. The first signs, all are believed, and they are read again
@@ -39,6 +40,7 @@ public record AccessProperties(
     @Nullable Set<AccessRule> trace,
     @Nullable Set<AccessRule> logging,
     @Nullable Set<AccessRule> control,
+    @Valid @DefaultValue JwtProperties jwt,
     @DefaultValue Map<String, @Valid IdentityProperties> identities,
     @DefaultValue List<Path> gatewayKeyFiles) {
 

@@ -34,6 +34,7 @@ public final class AccessStart {
   public static Access open(
       AccessProperties settings, String key, boolean believesGateways, Doors doors) {
     settings.rules().forEach((category, rules) -> check(settings, key, category, rules, doors));
+    checkJwt(settings, key);
     try {
       Access access = new Access(settings, key, believesGateways, InstantSource.system());
       warnOfPlainText(settings, key, doors);
@@ -73,7 +74,7 @@ public final class AccessStart {
     if (rules.contains(AccessRule.TOKEN)) {
       require(
           settings.identities().values().stream()
-              .anyMatch(each -> !each.tokenFiles().isEmpty() && each.may().contains(category)),
+              .anyMatch(each -> hasToken(settings, each) && each.may().contains(category)),
           "%s=%s, and no identity with a token may use '%s'."
               .formatted(set, text(rules), category.key()),
           "Write %s.identities.NAME.token-files=FILE and %s.identities.NAME.may=%s; './roundhouse token' makes a token and its line of the file."
@@ -91,6 +92,33 @@ public final class AccessStart {
           doors.ports().stream().anyMatch(Door::verifiesClients),
           "%s=%s, and no port asks its clients for certificates.".formatted(set, text(rules)),
           "Write spring.grpc.server.ssl.bundle=NAME and spring.grpc.server.ssl.client-auth=optional, and server.ssl.bundle and server.ssl.client-auth=want for HTTP.");
+    }
+  }
+
+  private static boolean hasToken(AccessProperties settings, IdentityProperties identity) {
+    return !identity.tokenFiles().isEmpty()
+        || (!identity.subjects().isEmpty() && !settings.jwt().issuer().isEmpty());
+  }
+
+  private static void checkJwt(AccessProperties settings, String key) {
+    JwtProperties jwt = settings.jwt();
+    boolean hasSubjects =
+        settings.identities().values().stream().anyMatch(each -> !each.subjects().isEmpty());
+    require(
+        !hasSubjects || !jwt.issuer().isEmpty(),
+        "identities of %s have subjects, and %s.jwt.issuer is not set.".formatted(key, key),
+        "Write %s.jwt.issuer=https://... and %s.jwt.audiences=NAME.".formatted(key, key));
+    require(
+        jwt.issuer().isEmpty() || !jwt.audiences().isEmpty(),
+        "%s.jwt.issuer is set and %s.jwt.audiences is not: a token for any other service of that issuer would do here."
+            .formatted(key, key),
+        "Write %s.jwt.audiences=NAME, as the issuer writes it into tokens for this service."
+            .formatted(key));
+    for (String address : new String[] {jwt.issuer(), jwt.keys()}) {
+      require(
+          address.isEmpty() || address.startsWith("https://") || address.startsWith("http://"),
+          "%s.jwt has '%s', which is no address.".formatted(key, address),
+          "Write one such as https://login.example.org/realms/ml.");
     }
   }
 

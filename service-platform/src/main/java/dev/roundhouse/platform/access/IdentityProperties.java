@@ -15,6 +15,8 @@ import org.springframework.util.unit.DataSize;
  *     `./roundhouse token` prints. They are read again when they change.
  * @param certificates Subject alternative names of its client certificates: `uri:spiffe://...` or
  *     `dns:...`; a `*` at the end stands for any rest.
+ * @param subjects What its tokens of `access.jwt` have in the claim that names the caller; a `*` at
+ *     the end stands for any rest.
  * @param may Categories that it may use where they need a token or a certificate.
  * @param models Models that it may use, in every category; a `*` at the end stands for any rest.
  * @param tenant Whose share of the device it has, of `roundhouse.worker.tenants`. Empty: that of
@@ -27,6 +29,7 @@ import org.springframework.util.unit.DataSize;
 public record IdentityProperties(
     @DefaultValue List<Path> tokenFiles,
     @DefaultValue List<String> certificates,
+    @DefaultValue List<String> subjects,
     @DefaultValue({"health", "metadata", "inference", "statistics"}) Set<ApiCategory> may,
     @DefaultValue("*") List<String> models,
     @DefaultValue("") String tenant,
@@ -36,6 +39,7 @@ public record IdentityProperties(
   public IdentityProperties {
     tokenFiles = List.copyOf(tokenFiles);
     certificates = List.copyOf(certificates);
+    subjects = List.copyOf(subjects);
     may = Set.copyOf(may);
     models = List.copyOf(models);
   }

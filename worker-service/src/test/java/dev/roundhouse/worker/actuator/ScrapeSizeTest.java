@@ -8,6 +8,7 @@ import dev.roundhouse.engine.model.ModelStatus;
 import dev.roundhouse.engine.testing.LiveEngine;
 import dev.roundhouse.engine.testing.TestImage;
 import dev.roundhouse.platform.access.AccessProperties;
+import dev.roundhouse.platform.access.JwtProperties;
 import dev.roundhouse.platform.metrics.Series;
 import dev.roundhouse.worker.config.MetricsProperties;
 import dev.roundhouse.worker.config.MetricsProperties.PerModel;
@@ -63,7 +64,18 @@ class ScrapeSizeTest {
       Tenants.of(
           Map.of(),
           new AccessProperties(
-              null, null, null, null, null, null, null, null, null, Map.of(), List.of()),
+              null,
+              null,
+              null,
+              null,
+              null,
+              null,
+              null,
+              null,
+              null,
+              JwtProperties.NONE,
+              Map.of(),
+              List.of()),
           "roundhouse.worker");
 
   private static List<String> accepted(LiveEngine engine, PerModel perModel, boolean others)

@@ -8,6 +8,7 @@ import dev.roundhouse.platform.access.AccessProperties;
 import dev.roundhouse.platform.access.AccessRule;
 import dev.roundhouse.platform.access.ApiCategory;
 import dev.roundhouse.platform.access.IdentityProperties;
+import dev.roundhouse.platform.access.JwtProperties;
 import dev.roundhouse.platform.audit.AuditProperties;
 import dev.roundhouse.platform.config.HttpProperties;
 import dev.roundhouse.platform.config.TelemetryProperties;
@@ -462,7 +463,18 @@ class WorkerPropertiesTest {
     assertThat(bind().access())
         .isEqualTo(
             new AccessProperties(
-                null, null, null, null, null, null, null, null, null, Map.of(), List.of()));
+                null,
+                null,
+                null,
+                null,
+                null,
+                null,
+                null,
+                null,
+                null,
+                JwtProperties.NONE,
+                Map.of(),
+                List.of()));
     assertThat(bind("access.identities.a.certificates=dns:a").access().identities())
         .isEqualTo(
             Map.of(
@@ -470,6 +482,7 @@ class WorkerPropertiesTest {
                 new IdentityProperties(
                     List.of(),
                     List.of("dns:a"),
+                    List.of(),
                     Set.of(
                         ApiCategory.HEALTH,
                         ApiCategory.METADATA,
@@ -497,6 +510,13 @@ class WorkerPropertiesTest {
                     "access.gateway-key-files=/k/a,/k/b",
                     "access.identities.a.token-files=/t/a,/t/b",
                     "access.identities.a.certificates=uri:spiffe://a/b,dns:c",
+                    "access.identities.a.subjects=s*",
+                    "access.jwt.issuer=https://i",
+                    "access.jwt.keys=https://k",
+                    "access.jwt.audiences=x,y",
+                    "access.jwt.claim=email",
+                    "access.jwt.clock-skew=1s",
+                    "access.jwt.refresh=1h",
                     "access.identities.a.may=shared-memory,trace",
                     "access.identities.a.models=a*,b",
                     "access.identities.a.tenant=red",
@@ -514,11 +534,19 @@ class WorkerPropertiesTest {
                 Set.of(AccessRule.TOKEN),
                 Set.of(AccessRule.LOOPBACK, AccessRule.MTLS),
                 Set.of(AccessRule.LOOPBACK, AccessRule.TOKEN, AccessRule.MTLS),
+                new JwtProperties(
+                    "https://i",
+                    "https://k",
+                    List.of("x", "y"),
+                    "email",
+                    Duration.ofSeconds(1),
+                    Duration.ofHours(1)),
                 Map.of(
                     "a",
                     new IdentityProperties(
                         List.of(Path.of("/t/a"), Path.of("/t/b")),
                         List.of("uri:spiffe://a/b", "dns:c"),
+                        List.of("s*"),
                         Set.of(ApiCategory.SHARED_MEMORY, ApiCategory.TRACE),
                         List.of("a*", "b"),
                         "red",

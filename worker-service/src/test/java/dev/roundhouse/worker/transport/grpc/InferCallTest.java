@@ -20,6 +20,7 @@ import dev.roundhouse.kserve.codec.MessageMemory;
 import dev.roundhouse.kserve.codec.ReadMessage;
 import dev.roundhouse.pjrt.MappedCopy;
 import dev.roundhouse.platform.access.AccessProperties;
+import dev.roundhouse.platform.access.JwtProperties;
 import dev.roundhouse.transport.http2.BufferWritable;
 import dev.roundhouse.worker.config.TraceProperties;
 import dev.roundhouse.worker.trace.Tracing;
@@ -288,7 +289,18 @@ class InferCallTest {
             Tenants.of(
                 Map.of(),
                 new AccessProperties(
-                    null, null, null, null, null, null, null, null, null, Map.of(), List.of()),
+                    null,
+                    null,
+                    null,
+                    null,
+                    null,
+                    null,
+                    null,
+                    null,
+                    null,
+                    JwtProperties.NONE,
+                    Map.of(),
+                    List.of()),
                 ""))
         .begin(
             new ReadMessage(
