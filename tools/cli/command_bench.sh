@@ -116,7 +116,7 @@ bench_models() { # [--quick] [--json] [--only=NAMES] [--tune]
     done
     begin_steps 6
     prepare worker-service
-    ensure_venv export "$ROOT"/tools/model-export/requirements{-dev,}.txt
+    ensure_venv export "$ROOT/tools/model-export/requirements-dev.lock"
     plugin=$PLUGIN_DIRECTORY/xla_cpu_pjrt.so
     rm -rf "$folder"
     mkdir -p "$folder"
@@ -139,7 +139,7 @@ bench_lengths() { # [--quick] [--json]
     done
     begin_steps 6
     prepare worker-service
-    ensure_venv export "$ROOT"/tools/model-export/requirements{-dev,}.txt
+    ensure_venv export "$ROOT/tools/model-export/requirements-dev.lock"
     rm -rf "$folder"
     mkdir -p "$folder/models"
     export PYTHONPATH=$ROOT/tools/model-export/src

@@ -99,7 +99,7 @@ demo_of_samples() { # NAME PORT
         begin_steps 6
         prepare worker-service
     fi
-    ensure_venv client "$CLI/demo/requirements.txt"
+    ensure_venv client "$CLI/demo/requirements.lock"
     if ! port_in_use "$port"; then
         start_private_worker "$ROOT/examples/models"
         port=$GRPC_PORT
@@ -117,7 +117,7 @@ demo_of_made_bundle() { # NAME ARGUMENTS...
     ensure_exporter "$(demo_source "$name")"
     ensure_demo_bundle "$name" "$packages"
     # the exporter and the stock client pin different versions
-    ensure_venv "demo-$name" "$CLI/demo/requirements.txt" "$CLI/demo/$name/requirements.txt"
+    ensure_venv "demo-$name" "$CLI/demo/$name/requirements.lock"
     start_private_worker "$DEMO_FOLDER/models"
     PYTHONPATH=$packages "$VENV/bin/python" "$CLI/demo/$name.py" --example "$ROOT/examples/$name" \
         --cache "$CACHE" --folder "$DEMO_FOLDER" --grpc-port "$GRPC_PORT" --http-port "$HTTP_PORT" \

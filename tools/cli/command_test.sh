@@ -125,7 +125,7 @@ command_test() {
             ensure_jdk
             ensure_tools
             ensure_plugin
-            ensure_venv export "$ROOT"/tools/model-export/requirements{-dev,}.txt
+            ensure_venv export "$ROOT/tools/model-export/requirements-dev.lock"
             EXPORT_PYTHON=$VENV/bin/python
             stage "exporter tests, all" exporter_tests all
         elif [[ $deployed == torch ]]; then
@@ -200,9 +200,9 @@ command_test() {
         ensure_tools
         ensure_plugin
         # Two environments: the exporter and the stock client pin different ml_dtypes.
-        ensure_venv export "$ROOT"/tools/model-export/requirements{-dev,}.txt
+        ensure_venv export "$ROOT/tools/model-export/requirements-dev.lock"
         EXPORT_PYTHON=$VENV/bin/python
-        ensure_venv e2e "$ROOT/e2e-tests/requirements.txt"
+        ensure_venv e2e "$ROOT/e2e-tests/requirements.lock"
         E2E_PYTHON=$VENV/bin/python
         stage "script checks" check_scripts
         stage "Java build and tests" verify_and_keep
@@ -218,7 +218,7 @@ prepare_clients() {
     ensure_jdk
     ensure_tools
     ensure_plugin
-    ensure_venv e2e "$ROOT/e2e-tests/requirements.txt"
+    ensure_venv e2e "$ROOT/e2e-tests/requirements.lock"
     E2E_PYTHON=$VENV/bin/python
 }
 
@@ -254,8 +254,8 @@ check_scripts() {
     cd "$ROOT" || exit
     "${E2E_PYTHON%/*}/shellcheck" -x roundhouse .ci/run tools/cli/*.sh tools/gpu-pack/gpu-check \
         tools/peers/fetch tools/kube/fetch e2e-tests/pod_root docker/train docker/bin/*
-    "$EXPORT_PYTHON" -m ruff check --no-cache --quiet tools/model-export tools/model-bench tools/cli/demo tools/cli/top tools/gpu-pack docker e2e-tests
-    "$EXPORT_PYTHON" -m ruff format --no-cache --check --quiet tools/model-export tools/model-bench tools/cli/demo tools/cli/top tools/gpu-pack docker e2e-tests
+    "$EXPORT_PYTHON" -m ruff check --no-cache --quiet tools/model-export tools/model-bench tools/cli/demo tools/cli/top tools/gpu-pack tools/pins docker e2e-tests
+    "$EXPORT_PYTHON" -m ruff format --no-cache --check --quiet tools/model-export tools/model-bench tools/cli/demo tools/cli/top tools/gpu-pack tools/pins docker e2e-tests
 }
 
 verify_and_keep() {

@@ -5,7 +5,7 @@ EXPORT_SOURCES=$ROOT/tools/model-export/src
 
 # Step: the environment for an extra of the exporter; leaves its Python in EXPORT_PYTHON.
 ensure_exporter() { # EXTRA
-    local lock=$ROOT/tools/model-export/locks/$1.txt tool
+    local lock=$ROOT/tools/model-export/locks/$1.lock tool
     [[ -e $lock ]] || fail "models that need '$1' cannot be converted by this version: it has no $lock"
     for tool in python3 pip venv; do
         has_tool "$tool" || fail "$tool is not there; ./roundhouse doctor says what installs it"
