@@ -1,8 +1,8 @@
 """The commands of README, as a user runs them. The build and the plugin are there already when these run."""
 
+import hashlib
 import json
 import os
-import hashlib
 import re
 import signal
 import subprocess
@@ -25,7 +25,7 @@ def run(*arguments: str, cwd: Path = ROOT, timeout: float = 300) -> subprocess.C
     [
         (),
         *((command,) for command in ("up", "import", "test", "demo", "doctor", "bench")),
-        *((command,) for command in ("classpath", "top", "sim", "image", "token", "gpu-pack")),
+        *((command,) for command in ("classpath", "top", "sim", "image", "sbom", "token", "gpu-pack")),
     ],
 )
 def test_should_explain_itself_when_asked_for_help(arguments: tuple[str, ...], tmp_path: Path) -> None:
