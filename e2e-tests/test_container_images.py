@@ -85,6 +85,15 @@ def test_should_serve_from_a_node_as_any_user_with_nothing_writable_but_what_is_
     report(f"user {user}: stopped in {time.monotonic() - began:.1f} s")
 
 
+def test_should_have_nothing_that_changes_the_user_and_nothing_of_a_package_manager(start: Start) -> None:
+    node = start("node", "--memory=2g")
+    assert node.execute("find", "/", "-xdev", "-type", "f", "-perm", "/6000") == ""
+    assert node.execute("bash", "-c", "ls -A /var/lib/apt/lists 2>/dev/null || true") == ""
+    labels = node.inspect()["Config"]["Labels"]
+    for name in ("title", "description", "licenses", "version", "revision", "created", "base.name"):
+        assert labels[f"org.opencontainers.image.{name}"] not in ("", "unknown"), name
+
+
 def test_should_divide_its_container_among_a_supervisor_and_one_worker(start: Start) -> None:
     node = start("node", "--memory=2g").await_ready()
     assert "gateway=false" in node.log()

@@ -38,6 +38,50 @@ def test_should_find_nothing_to_say_of_a_dockerfile(file: Path) -> None:
     assert result.returncode == 0, result.stdout + result.stderr
 
 
+def final_stages() -> dict[str, str]:
+    """What the Dockerfile says of each image, by the stage's name."""
+    stages = re.split(r"^FROM ", (DOCKER / "Dockerfile").read_text(), flags=re.MULTILINE)
+    named = {stage.split("\n")[0].rpartition(" ")[2]: stage for stage in stages}
+    return {name: named[name] for name in ("worker", "gateway", "node")}
+
+
+@pytest.mark.parametrize("name", ["worker", "gateway", "node"])
+def test_should_label_an_image_and_run_it_as_nobody_in_particular(name: str) -> None:
+    stage = final_stages()[name]
+    for label in ("title", "description", "licenses", "version", "revision", "created", "base.name"):
+        assert f"org.opencontainers.image.{label}=" in stage, label
+    assert stage.count("\nUSER 65532:0\n") == 1
+    assert "\nRUN " not in stage
+    assert "\nADD " not in stage
+
+
+def test_should_install_nothing_into_an_image_and_leave_no_file_that_changes_the_user() -> None:
+    text = (DOCKER / "Dockerfile").read_text()
+    assert not re.search(r"\b(apt-get|apk|dnf|microdnf|pip|curl|wget)\b", re.sub(r"^#.*", "", text, flags=re.MULTILINE))
+    assert "-perm /6000 -exec chmod a-s" in text.split("FROM ${BASE_IMAGE} AS runtime")[1].split("\nFROM ")[0]
+
+
+@pytest.mark.parametrize(("engine", "timestamp"), [("docker", ""), ("podman", "--timestamp 86400 ")])
+def test_should_date_an_image_as_it_is_told(engine: str, timestamp: str) -> None:
+    script = """
+        ROOT=$PWD CACHE=/nonexistent ENGINE=$1 SOURCE_DATE_EPOCH=86400
+        for part in build command_image; do source tools/cli/$part.sh; done
+        begin_step() { :; }; end_step() { :; }
+        run_logged() { shift; echo "$*"; }
+        image_date
+        build_image name:1 file context "CREATED=$(image_date)" --target worker
+        unset SOURCE_DATE_EPOCH
+        image_date
+        """
+    result = subprocess.run(["bash", "-euc", script, "bash", engine], cwd=ROOT, capture_output=True, text=True)
+    date, command, of_the_commit = result.stdout.splitlines()
+    assert date == "1970-01-02T00:00:00Z"
+    formatted = "" if engine == "docker" else "--format docker --layers "
+    told = "--tag name:1 --file file --build-arg CREATED=1970-01-02T00:00:00Z --target worker context"
+    assert command == f"{engine} build {formatted}{timestamp}{told}"
+    assert re.fullmatch(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ", of_the_commit)
+
+
 def test_should_be_a_compose_file() -> None:
     """As compose itself finds where it is installed, and else as its published schema says."""
     if shutil.which("docker") and subprocess.run(["docker", "compose", "version"], capture_output=True).returncode == 0:

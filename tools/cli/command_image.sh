@@ -24,10 +24,12 @@ Builds container images, all three if none is named: roundhouse-worker, roundhou
   --tag TAG            default: the version, with cuda followed by -cuda
   --repository PREFIX  before the names: registry.example/team makes registry.example/team/roundhouse-worker
   --base IMAGE         what the images stand on (default $IMAGE_BASE; with cuda $IMAGE_CUDA).
-                       It needs bash, libstdc++ and a glibc that is not older than this machine's.
+                       It needs bash, find, libstdc++ and a glibc that is not older than this machine's.
   --jdk IMAGE          JDK 25 that their Java is linked from (default $IMAGE_JDK)
   --engine NAME        docker, podman or buildah (default: the first of them that answers)
   --no-aot             without AOT caches: smaller, and starts take longer
+
+  SOURCE_DATE_EPOCH    the date of images and, with podman and buildah, of their files (default: the commit's, and now)
 TXT
 }
 
@@ -85,7 +87,7 @@ command_image() {
     fi
     for name in "${images[@]}"; do
         local arguments=("BASE_IMAGE=$base" "JDK_IMAGE=$jdk" "MODULES=$IMAGE_MODULES" "AOT=$aot" "PLATFORM=$variant"
-            "VERSION=$(project_version)" "REVISION=$(image_revision)")
+            "VERSION=$(project_version)" "REVISION=$(image_revision)" "CREATED=$(image_date)")
         [[ $variant == cpu ]] || arguments+=("PLUGIN=" "PLUGIN_FOLDER=no-plugin")
         build_image "${repository:+${repository%/}/}roundhouse-$name:$tag" "$ROOT/docker/Dockerfile" "$CONTEXT" \
             "${arguments[@]}" --target "$name"
@@ -124,6 +126,8 @@ build_image() {
     shift 3
     # health checks are no part of OCI's format, and layers of earlier builds are what make a build short
     [[ $ENGINE == docker ]] || command+=(--format docker --layers)
+    # docker's newer builder takes it out of the environment
+    [[ $ENGINE == docker || -z ${SOURCE_DATE_EPOCH:-} ]] || command+=(--timestamp "$SOURCE_DATE_EPOCH")
     command+=(--tag "$name" --file "$file")
     while (($# > 0)); do
         if [[ $1 == --target ]]; then
@@ -137,6 +141,13 @@ build_image() {
     begin_step "$name"
     run_logged "$CACHE/logs/image-$(tr -c "[:alnum:].\n-" - <<<"${name##*/}").log" "${command[@]}" "$context"
     end_step "built"
+}
+
+# That of SOURCE_DATE_EPOCH, else the commit's, so that the same sources make the same label.
+image_date() {
+    local seconds=${SOURCE_DATE_EPOCH:-}
+    [[ -n $seconds ]] || seconds=$(git -C "$ROOT" log -1 --format=%ct 2>/dev/null) || seconds=$(date -d "$(build_time)" +%s)
+    date -u -d "@$seconds" +%Y-%m-%dT%H:%M:%SZ
 }
 
 image_revision() { git -C "$ROOT" rev-parse HEAD 2>/dev/null || echo unknown; }
