@@ -25,7 +25,7 @@ def run(*arguments: str, cwd: Path = ROOT, timeout: float = 300) -> subprocess.C
     [
         (),
         *((command,) for command in ("up", "import", "test", "demo", "doctor", "bench")),
-        *((command,) for command in ("classpath", "top", "sim", "image", "sbom", "token", "gpu-pack")),
+        *((command,) for command in ("classpath", "top", "sim", "image", "sbom", "release", "token", "gpu-pack")),
     ],
 )
 def test_should_explain_itself_when_asked_for_help(arguments: tuple[str, ...], tmp_path: Path) -> None:

@@ -257,3 +257,67 @@ def test_should_write_documents_of_all_that_is_shipped(tmp_path: Path) -> None:
         parts = json.loads((tmp_path / f"{name}.cdx.json").read_text())["components"]
         assert [each["name"] for each in parts if not each["version"] or not each.get("licenses")] == []
     assert ": 0 affected" in result.stdout
+
+
+def release(*arguments: str, key: str = "") -> subprocess.CompletedProcess[str]:
+    environment = {name: value for name, value in os.environ.items() if name != "COSIGN_KEY"}
+    if key:
+        environment["COSIGN_KEY"] = key
+    command = [ROOT / "roundhouse", "release", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, env=environment)
+
+
+BASES = (f"--base=debian@sha256:{'a' * 64}", f"--jdk=temurin@sha256:{'b' * 64}")
+
+
+def test_should_print_what_a_release_would_do_and_do_none_of_it(tmp_path: Path) -> None:
+    out = tmp_path / "release"
+    result = release("--dry-run", f"--out={out}", "--repository=registry.example/team", *BASES, key="/a/secret.key")
+    assert result.returncode == 0, result.stderr
+    assert not out.exists()
+    assert "secret" not in result.stdout + result.stderr
+    lines = result.stdout.splitlines()
+    places = [
+        next(place for place, line in enumerate(lines) if text in line)
+        for text in (
+            "cp worker-service.jar ",
+            "-m build ",
+            "roundhouse sbom --check ",
+            "roundhouse image --engine docker --repository registry.example/team ",
+            " --engine=docker --repository=registry.example/team --tag=",
+            "write_checksums ",
+            'cosign sign-blob --yes --key "$COSIGN_KEY" ',
+            "docker push registry.example/team/roundhouse-worker:",
+            'cosign sign --yes --key "$COSIGN_KEY" registry.example/team/roundhouse-worker@sha256:',
+            "cosign attest ",
+        )
+    ]
+    assert places == sorted(places)
+    signed = {line.rpartition("/")[2] for line in lines if line.startswith("cosign sign-blob ")}
+    assert "SHA256SUMS" in signed
+    assert {name.partition("-")[0] for name in signed if name.endswith(".jar")} == {"worker", "gateway", "node"}
+    assert sum(line.startswith("cosign sign --yes") for line in lines) == 3
+
+
+def test_should_sign_nothing_without_a_key_and_say_so(tmp_path: Path) -> None:
+    result = release("--dry-run", f"--out={tmp_path / 'release'}")
+    assert result.returncode == 0, result.stderr
+    assert "cosign" not in result.stdout
+    assert "COSIGN_KEY is not set: nothing is signed" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "complaint"),
+    [
+        ((), 2, "release needs --out=FOLDER"),
+        (("--out=/tmp", "--dry-run"), 1, "/tmp is there already"),
+        (("--out=/tmp/none", "--fast"), 2, "release does not know '--fast'"),
+        (("--out=/tmp/none", BASES[0]), 2, "--base and --jdk are of images, which need --repository"),
+        (("--out=/tmp/none", "--repository=r", "--base=debian:13-slim"), 2, "--base takes an image by its digest"),
+        (("--out=/tmp/none", "--repository=r", BASES[0]), 2, "--jdk takes an image by its digest"),
+    ],
+)
+def test_should_refuse_a_release_and_say_why(arguments: tuple[str, ...], code: int, complaint: str) -> None:
+    result = release(*arguments)
+    assert result.returncode == code
+    assert complaint in result.stderr

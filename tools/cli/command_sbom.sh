@@ -5,7 +5,7 @@ APPLICATIONS=(worker-service gateway-service node-supervisor)
 
 usage_sbom() {
     cat <<'TXT'
-Usage: ./roundhouse sbom [--out=FOLDER] [--check] [--engine=NAME --tag=TAG]
+Usage: ./roundhouse sbom [--out=FOLDER] [--check] [--engine=NAME [--repository=PREFIX] [--tag=TAG]]
 
 Writes CycloneDX documents (JSON) of the three applications' jars, of all of them together, of the Python package and of
 the images (docs/supply-chain.md). Fails where a jar has a library that its document does not name, or a third-party one
@@ -15,12 +15,12 @@ takes up to half a minute more and cannot be done offline.
   --out=FOLDER   where to, and made if it is not there (default target/sbom)
   --check        also compares versions with tools/advisories/advisories.json; exit code 1 when one is affected
   --engine=NAME  docker or podman: also reads Debian's packages and Java's version out of images that are built
-  --tag=TAG      which images (default: the version)
+  --repository=PREFIX, --tag=TAG  which images, as of ./roundhouse image (default: none, and the version)
 TXT
 }
 
 command_sbom() {
-    local out=$ROOT/target/sbom check='' engine='' tag=''
+    local out=$ROOT/target/sbom check='' engine='' repository='' tag=''
     while (($# > 0)); do
         case $1 in
             -h | --help)
@@ -30,19 +30,20 @@ command_sbom() {
             --out=?*) out=${1#--out=} ;;
             --check) check=yes ;;
             --engine=docker | --engine=podman) engine=${1#--engine=} ;;
+            --repository=?*) repository=${1#--repository=} ;;
             --tag=?*) tag=${1#--tag=} ;;
             *) misuse "sbom does not know '$1'" sbom ;;
         esac
         shift
     done
-    [[ -z $tag || -n $engine ]] || misuse "--tag is of --engine, which is not given" sbom
+    [[ -z $tag$repository || -n $engine ]] || misuse "--repository and --tag are of --engine, which is not given" sbom
     begin_steps 4
     ensure_jdk
     ensure_tools
     ensure_plugin
     ensure_all_with_sboms
     python3 "$ROOT/tools/pins/jars.py" "${JARS[@]}" >&2
-    write_sboms "$out" "$engine" "${tag:-$(project_version)}"
+    write_sboms "$out" "$engine" "${repository:+${repository%/}/}" "${tag:-$(project_version)}"
     [[ -z $check ]] || python3 "$ROOT/tools/advisories/affected.py" "$ROOT/tools/advisories/advisories.json" "$out"/*.cdx.json
 }
 
@@ -73,7 +74,7 @@ sys.exit(not all(pathlib.Path(jar).exists() and "META-INF/sbom/application.cdx.j
                  for jar in sys.argv[1:]))' "$@"
 }
 
-write_sboms() { # FOLDER ENGINE TAG
+write_sboms() { # FOLDER ENGINE PREFIX TAG
     local arguments=("$1" "--version=$(project_version)" "--plugin=$PLUGIN_DIRECTORY") index python contents
     for index in "${!APPLICATIONS[@]}"; do
         arguments+=("--jar=${APPLICATIONS[index]}=${JARS[index]}")
@@ -85,7 +86,7 @@ write_sboms() { # FOLDER ENGINE TAG
         contents=$ROOT/target/image-contents
         rm -rf "$contents"
         for index in worker gateway node; do
-            read_image "$2" "roundhouse-$index:$3" "$contents/roundhouse-$index"
+            read_image "$2" "$3roundhouse-$index:$4" "$contents/roundhouse-$index"
             arguments+=("--contents=roundhouse-$index=$contents/roundhouse-$index")
         done
     else
