@@ -11,7 +11,7 @@ usage_release() {
 Usage: ./roundhouse release --out=FOLDER [--dry-run] [--repository=PREFIX --base=IMAGE@DIGEST --jdk=IMAGE@DIGEST]
 
 Builds what users get, from a work tree without changes and of a version that is no snapshot (docs/supply-chain.md): the
-applications' jars, the Python package's wheel, CycloneDX documents of all, SHA256SUMS; with --repository also the three
+applications' jars, the Python package, CycloneDX documents of all, SHA256SUMS; with --repository also the three
 images, which are pushed. Stops where an advisory of tools/advisories is about a version in it.
 
   --out=FOLDER         where to; must not be there
@@ -123,7 +123,7 @@ release_python() { # FOLDER
         ensure_venv export "$ROOT/tools/model-export/requirements-dev.lock"
         EXPORT_PYTHON=$VENV/bin/python
     fi
-    perform "$EXPORT_PYTHON" -m build --no-isolation --wheel --outdir "$1" "$ROOT/tools/model-export"
+    perform "$EXPORT_PYTHON" -m build --no-isolation --outdir "$1" "$ROOT/tools/model-export"
 }
 
 write_checksums() { # FOLDER
