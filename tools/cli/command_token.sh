@@ -63,8 +63,6 @@ add_line() { # FILE LINE
         [[ ! -e $1 ]] || cat "$1" || return
         [[ ! -s $1 || -z $(tail -c 1 "$1") ]] || echo
         echo "$2"
-    } >"$part" && mv "$part" "$1" || {
-        rm -f "$part"
-        fail "'$1' cannot be written"
-    }
+    } >"$part" || fail "'$1' cannot be written"
+    mv "$part" "$1"
 }
