@@ -3,6 +3,7 @@ package dev.roundhouse.transport.http1;
 import dev.roundhouse.transport.memory.ConnectionMemory;
 import io.netty.handler.codec.http.HttpHeaders;
 import java.net.SocketAddress;
+import java.util.List;
 import java.util.Map;
 import javax.net.ssl.SSLSession;
 import org.jspecify.annotations.Nullable;
@@ -24,6 +25,11 @@ public final class ReceivedRequest {
   /** The first value of a header; the name is case-insensitive. */
   public @Nullable String header(String name) {
     return headers.get(name);
+  }
+
+  /** Every value of a header; the name is case-insensitive. */
+  public List<String> headers(String name) {
+    return headers.getAll(name);
   }
 
   /** All headers, as received. */

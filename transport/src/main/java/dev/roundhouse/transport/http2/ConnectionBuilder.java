@@ -38,6 +38,7 @@ final class ConnectionBuilder
         .encoderEnforceMaxRstFramesPerWindow(
             PeerConnection.MOST_RESETS, PeerConnection.WINDOW_SECONDS)
         .encoderEnforceMaxQueuedControlFrames(MOST_CONTROL_FRAMES)
+        .headerSensitivityDetector((name, value) -> !HeaderCodec.isOfEveryCall(name))
         .decoderEnforceMaxConsecutiveEmptyDataFrames(PeerConnection.MOST_EMPTY_DATA_FRAMES)
         .build();
   }

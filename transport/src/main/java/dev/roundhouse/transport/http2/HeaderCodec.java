@@ -21,6 +21,7 @@ import io.netty.util.AsciiString;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
@@ -32,6 +33,15 @@ public final class HeaderCodec {
   private static final AsciiString GRPC_ENCODING = AsciiString.cached("grpc-encoding");
   private static final AsciiString GRPC_ACCEPT = AsciiString.cached("grpc-accept-encoding");
   private static final char PSEUDO_HEADER = ':';
+
+  /** Fields that have one of a few values. */
+  private static final Set<CharSequence> OF_EVERY_CALL =
+      Set.of(
+          Http2Headers.PseudoHeaderName.STATUS.value(),
+          CONTENT_TYPE,
+          GRPC_STATUS,
+          GRPC_ENCODING,
+          GRPC_ACCEPT);
 
   /** A header field besides its texts: two strings and their arrays, an entry, its slot. */
   private static final int FIELD_BYTES = 128;
@@ -51,6 +61,17 @@ public final class HeaderCodec {
     plain =
         ReadOnlyHttp2Headers.serverHeaders(
             false, OK, CONTENT_TYPE, GRPC, GRPC_ACCEPT, AsciiString.of(accepted));
+  }
+
+  /**
+   * Whether a connection may remember an answer's field, so that it is sent as a number the next
+   * time. A client says how much is to be remembered, up to 4 GiB: so nothing is whose values it
+   * could have the server make up.
+   *
+   * @param name as an {@link AsciiString}; other texts are not known
+   */
+  static boolean isOfEveryCall(CharSequence name) {
+    return OF_EVERY_CALL.contains(name);
   }
 
   /** The client's metadata, without HTTP's own fields. */

@@ -23,6 +23,7 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** What clients do that no gRPC library would: it costs them, and nobody else. */
@@ -154,6 +155,55 @@ class HostileFramesTest {
           client.quietly(RawClient.HEADERS, RawClient.END_HEADERS | 0x20, stream, payload);
         });
     assertThat(isEnded(client)).isTrue();
+  }
+
+  /** Whatever else makes a server reset a stream that it has begun to serve. */
+  @ParameterizedTest
+  @EnumSource
+  void shouldEndAConnectionThatMakesTheServerResetByOtherFrames(Provocation provocation)
+      throws Exception {
+    RawClient client = client();
+    flood(
+        client,
+        i -> {
+          int stream = 2 * i + 1;
+          client.quietly(RawClient.HEADERS, RawClient.END_HEADERS, stream, RawClient.call("Wait"));
+          provocation.send(client, stream);
+        });
+    assertThat(isEnded(client)).isTrue();
+    assertThat(service.waiting).as("services that were called").hasSizeLessThan(10_000);
+  }
+
+  private enum Provocation {
+    WINDOW_OPENED_BY_NOTHING {
+      @Override
+      void send(RawClient client, int stream) throws IOException {
+        client.quietly(RawClient.WINDOW_UPDATE, 0, stream, RawClient.number(0));
+      }
+    },
+    WINDOW_THAT_OVERFLOWS {
+      @Override
+      void send(RawClient client, int stream) throws IOException {
+        client.quietly(RawClient.WINDOW_UPDATE, 0, stream, RawClient.number(Integer.MAX_VALUE));
+      }
+    },
+    DATA_BEHIND_THE_END {
+      @Override
+      void send(RawClient client, int stream) throws IOException {
+        client.quietly(RawClient.DATA, RawClient.END_STREAM, stream, new byte[0]);
+        client.quietly(RawClient.DATA, 0, stream, new byte[1]);
+      }
+    },
+    PRIORITY_OF_ITSELF {
+      @Override
+      void send(RawClient client, int stream) throws IOException {
+        byte[] payload = new byte[5];
+        RawClient.number(stream, payload, 0);
+        client.quietly(RawClient.PRIORITY, 0, stream, payload);
+      }
+    };
+
+    abstract void send(RawClient client, int stream) throws IOException;
   }
 
   @Test

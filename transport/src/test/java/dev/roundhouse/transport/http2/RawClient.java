@@ -85,6 +85,15 @@ public final class RawClient implements AutoCloseable {
     return this;
   }
 
+  /** Remembers this many bytes of headers that the server has it remember. */
+  public void rememberHeaders(long bytes) throws IOException {
+    try {
+      headersDecoder.maxHeaderTableSize(bytes);
+    } catch (Http2Exception e) {
+      throw new IOException(e);
+    }
+  }
+
   /** What comes until the server closes its side. */
   public String rest() throws IOException {
     return new String(in.readAllBytes(), StandardCharsets.ISO_8859_1);
