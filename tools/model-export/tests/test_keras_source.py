@@ -2,8 +2,13 @@ import os
 
 os.environ["KERAS_BACKEND"] = "jax"
 
+import io
+import re
+import stat
+import zipfile
 from pathlib import Path
 
+import h5py
 import keras
 import numpy as np
 import pytest
@@ -153,6 +158,66 @@ def test_should_refuse_code_in_an_archive_by_name_unless_trusted(
     served = ServedModel(source.load(str(path), ImportOptions(batch_sizes=(1,), trust=True)))
     ones = np.ones((1, 4), np.float32)
     require_near(served(x=ones), {"twice": ones * 2})
+
+
+def saved(folder: Path) -> Path:
+    path = folder / "net.keras"
+    keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)]).save(path)
+    return path
+
+
+@pytest.mark.parametrize("name", ["../out", "a/../../out", "/tmp/out", "a\\..\\..\\out", "c:/out"])
+def test_should_refuse_an_archive_whose_entries_lead_out(tmp_path: Path, name: str) -> None:
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    path = saved(inner)
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr(name, b"outside")
+    with pytest.raises(RefusedError, match="leads out of the archive"):
+        source.load(str(path), OPTIONS)
+    assert [each.name for each in tmp_path.rglob("*out")] == []
+
+
+def test_should_refuse_an_archive_with_a_link(tmp_path: Path) -> None:
+    path = saved(tmp_path)
+    link = zipfile.ZipInfo("assets/link")
+    link.external_attr = (stat.S_IFLNK | 0o777) << 16
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr(link, "/etc/hostname")
+    with pytest.raises(RefusedError, match="'assets/link' is a link"):
+        source.load(str(path), OPTIONS)
+
+
+@pytest.mark.parametrize("how", ["link", "storage"])
+def test_should_read_no_other_file_by_the_weights_of_an_archive(tmp_path: Path, how: str) -> None:
+    secret = tmp_path / "secret"
+    path = saved(tmp_path)
+    with zipfile.ZipFile(path) as archive:
+        entries = {name: archive.read(name) for name in archive.namelist()}
+    weights = io.BytesIO(entries["model.weights.h5"])
+    with h5py.File(weights, "r+") as file:
+        name = next(n for n in _datasets(file) if file[n].shape == (2, 1))
+        del file[name]
+        if how == "link":
+            with h5py.File(secret, "w") as other:
+                other["w"] = np.ones((2, 1), np.float32)
+            file[name] = h5py.ExternalLink(str(secret), "/w")
+        else:
+            secret.write_bytes(bytes(8))
+            file.create_dataset(name, (2, 1), np.float32, external=[(str(secret), 0, 8)])
+    entries["model.weights.h5"] = weights.getvalue()
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in entries.items():
+            archive.writestr(name, data)
+    with pytest.raises(RefusedError, match="Keras cannot load it") as told:
+        source.load(str(path), OPTIONS)
+    assert re.search("(?i)not allowed.*external", str(told.value.__cause__))
+
+
+def _datasets(file: h5py.File) -> list[str]:
+    found: list[str] = []
+    file.visititems(lambda name, item: found.append(name) if hasattr(item, "shape") else None)
+    return found
 
 
 @pytest.mark.parametrize("ending", [".keras", ".h5"])

@@ -1,6 +1,7 @@
 """Keras archives, looked into before Keras loads them: what code would they run?"""
 
 import json
+import stat
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 from roundhouse_export.refusal import RefusedError
 
 _CONFIG = "config.json"
+_LARGEST_CONFIG = 256 << 20
 _CODE_CLASSES = ("Lambda", "__lambda__", "TFSMLayer", "TorchModuleWrapper", "JaxLayer")
 
 
@@ -30,11 +32,28 @@ def _config(source: str) -> Any:
         if source.endswith(".h5"):
             return _h5_config(source)
         with zipfile.ZipFile(source) as archive:
+            _require_inside(source, archive)
+            size = archive.getinfo(_CONFIG).file_size
+            if size > _LARGEST_CONFIG:
+                raise ValueError(f"{_CONFIG} has {size} bytes, the limit is {_LARGEST_CONFIG}")
             return json.loads(archive.read(_CONFIG))
     except (zipfile.BadZipFile, KeyError, ValueError, OSError) as broken:
         raise RefusedError(
             f"{source} is no archive of a Keras model ({broken}); save it with model.save(...)"
         ) from broken
+
+
+def _require_inside(source: str, archive: zipfile.ZipFile) -> None:
+    """Raises RefusedError for an entry that would be written elsewhere, or is a link."""
+    for entry in archive.infolist():
+        parts = entry.filename.replace("\\", "/").split("/")
+        is_link = stat.S_ISLNK(entry.external_attr >> 16)
+        if is_link or ".." in parts or parts[0] == "" or ":" in parts[0]:
+            raise RefusedError(
+                f"{source}: its entry '{entry.filename[:100]}' "
+                f"{'is a link' if is_link else 'leads out of the archive'}, as nothing does that "
+                "model.save(...) writes; save the model again"
+            )
 
 
 def _h5_config(source: str) -> Any:
