@@ -16,7 +16,7 @@ import java.util.Map;
 /**
  * A method of a gRPC service, and with it the routes of REST that it answers.
  *
- * @param effect whether it changes something
+ * @param effect whether it changes something, or lets its caller do so
  */
 public record ApiMethod(ApiCategory category, Effect effect) {
 
@@ -24,6 +24,11 @@ public record ApiMethod(ApiCategory category, Effect effect) {
   public enum Effect {
     READS,
     CHANGES,
+    /**
+     * It tells names that are as good as what they stand for: whoever runs inference may have it
+     * read from and written to the memory of another client whose name it knows.
+     */
+    REVEALS,
     /** Its message decides: with settings it changes them, without it reads them. */
     AS_ASKED
   }
@@ -46,7 +51,7 @@ public record ApiMethod(ApiCategory category, Effect effect) {
     add(MODEL_REPOSITORY, Effect.CHANGES, repository + "Load", repository + "Unload");
     for (String kind : new String[] {"System", "Cuda"}) {
       String memory = kserve + kind + "SharedMemory";
-      add(SHARED_MEMORY, Effect.READS, memory + "Status");
+      add(SHARED_MEMORY, Effect.REVEALS, memory + "Status");
       add(SHARED_MEMORY, Effect.CHANGES, memory + "Register", memory + "Unregister");
     }
     add(SHARED_MEMORY, Effect.READS, kserve + "IsSameIPCNamespace");
@@ -75,6 +80,11 @@ public record ApiMethod(ApiCategory category, Effect effect) {
    */
   public static ApiMethod of(String fullName) {
     return KNOWN.getOrDefault(fullName, UNKNOWN);
+  }
+
+  /** Whether everybody may call it only where that is said: callers elsewhere need a token. */
+  public boolean isGuarded() {
+    return effect == Effect.CHANGES || effect == Effect.REVEALS;
   }
 
   /** Whether a method has a category of its own. */

@@ -13,8 +13,8 @@ import org.jspecify.annotations.Nullable;
  * @param session of TLS; null for plain text, and where the certificate is given
  * @param certificate that a client has shown and that was verified; null for none, and where the
  *     session is given
- * @param authorization the header of that name
- * @param sealed the header {@link CallerSeal#HEADER}
+ * @param authorization the header of that name, {@link #joined}
+ * @param sealed the header {@link Access#SEALED_CALLER}, joined likewise
  */
 public record Credentials(
     @Nullable SocketAddress address,
@@ -29,6 +29,17 @@ public record Credentials(
       @Nullable String authorization,
       @Nullable String sealed) {
     this(address, session, null, authorization, sealed);
+  }
+
+  /**
+   * The values of a header as one, as RFC 9110, 5.3 has it; null for none. No token and no seal has
+   * a comma: whoever sends several is refused, whichever of them a proxy in front has judged.
+   */
+  public static @Nullable String joined(@Nullable Iterable<? extends CharSequence> values) {
+    if (values == null) {
+      return null;
+    }
+    return values.iterator().hasNext() ? String.join(", ", values) : null;
   }
 
   /** A call without a network is of this process, or by a socket in the file system. */

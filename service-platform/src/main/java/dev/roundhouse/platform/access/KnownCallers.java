@@ -126,7 +126,10 @@ final class KnownCallers {
       }
     }
     if (found == null) {
-      throw new UnknownTokenException("the bearer token is not known here");
+      throw new UnknownTokenException(
+          token.indexOf(',') < 0
+              ? "the bearer token is not known here"
+              : "it has more than one 'authorization', or one with a comma; send one");
     }
     Instant expires = found.hashed().expires();
     if (!clock.instant().isBefore(expires)) {

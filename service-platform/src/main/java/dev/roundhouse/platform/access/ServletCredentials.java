@@ -5,6 +5,7 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 import java.security.cert.X509Certificate;
+import java.util.Collections;
 import org.jspecify.annotations.Nullable;
 
 /** What the caller of the operators' port shows. */
@@ -18,8 +19,12 @@ public final class ServletCredentials {
         address(request.getRemoteAddr(), request.getRemotePort()),
         null,
         certificate(request),
-        request.getHeader("Authorization"),
-        request.getHeader(Access.SEALED_CALLER));
+        header(request, "Authorization"),
+        header(request, Access.SEALED_CALLER));
+  }
+
+  private static @Nullable String header(HttpServletRequest request, String name) {
+    return Credentials.joined(Collections.list(request.getHeaders(name)));
   }
 
   private static @Nullable X509Certificate certificate(HttpServletRequest request) {

@@ -71,8 +71,8 @@ public final class AccessGate {
         : new Credentials(
             call.getAttributes().get(Grpc.TRANSPORT_ATTR_REMOTE_ADDR),
             call.getAttributes().get(Grpc.TRANSPORT_ATTR_SSL_SESSION),
-            headers.get(AUTHORIZATION),
-            headers.get(SealedCalls.SEALED));
+            Credentials.joined(headers.getAll(AUTHORIZATION)),
+            Credentials.joined(headers.getAll(SealedCalls.SEALED)));
   }
 
   /** One call. Its messages come one after the other. */
@@ -105,8 +105,7 @@ public final class AccessGate {
     }
 
     ServerCall.Listener<Q> start(ServerCallHandler<Q, R> behind, Metadata headers) {
-      boolean changes = method.effect() == ApiMethod.Effect.CHANGES;
-      if (!admit(changes)) {
+      if (!admit(method.isGuarded())) {
         return new ServerCall.Listener<>() {};
       }
       Context with = Context.current().withValue(RIGHTS, admitted);
@@ -119,15 +118,15 @@ public final class AccessGate {
     }
 
     /** False when it is refused, and over. */
-    private boolean admit(boolean changes) {
+    private boolean admit(boolean isGuarded) {
       try {
-        Admitted who = access.admit(method.category(), changes, name, credentials);
+        Admitted who = access.admit(method.category(), isGuarded, name, credentials);
         admitted = who;
         caller = caller.known(who.name(), who.sealed());
         return true;
       } catch (StatusException e) {
         refuse(e.getStatus());
-        if (changes) {
+        if (isGuarded) {
           Audit.ended(caller, "", "refused: " + e.getStatus().getDescription());
         }
         return false;
@@ -148,12 +147,16 @@ public final class AccessGate {
       if (who == null) {
         return true;
       }
-      if (method.effect() != ApiMethod.Effect.READS) {
-        String what = AskedText.of(message);
-        if (what != null && method.effect() == ApiMethod.Effect.AS_ASKED && !admit(true)) {
-          return false;
+      switch (method.effect()) {
+        case READS, REVEALS -> {}
+        case CHANGES -> asked = AskedText.of(message);
+        case AS_ASKED -> {
+          String what = AskedText.of(message);
+          if (what != null && !admit(true)) {
+            return false;
+          }
+          asked = what;
         }
-        asked = what;
       }
       try {
         String model =

@@ -29,16 +29,12 @@ public final class ForwardedAccess implements CallAdmission {
         new Credentials(
             connection.get(Grpc.TRANSPORT_ATTR_REMOTE_ADDR),
             connection.get(Grpc.TRANSPORT_ATTR_SSL_SESSION),
-            text(request.get("authorization")),
-            text(request.get(Access.SEALED_CALLER)));
+            Credentials.joined(request.getAll("authorization")),
+            Credentials.joined(request.getAll(Access.SEALED_CALLER)));
     try {
       return access.admit(known.category(), false, method, shown);
     } catch (StatusException e) {
       throw e.getStatus().asRuntimeException();
     }
-  }
-
-  private static @Nullable String text(@Nullable CharSequence value) {
-    return value == null ? null : value.toString();
   }
 }

@@ -118,8 +118,8 @@ final class ControlCall implements RequestHandler {
                 new Credentials(
                     address,
                     session,
-                    request.header(HttpHeaders.AUTHORIZATION),
-                    request.header(Access.SEALED_CALLER)))
+                    Credentials.joined(request.headers(HttpHeaders.AUTHORIZATION)),
+                    Credentials.joined(request.headers(Access.SEALED_CALLER))))
             .set(ConnectionMemory.KEY, request.memory());
     if (address != null) {
       attributes.set(Grpc.TRANSPORT_ATTR_REMOTE_ADDR, address);

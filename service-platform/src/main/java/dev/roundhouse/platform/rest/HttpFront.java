@@ -201,8 +201,8 @@ public final class HttpFront implements AutoCloseable {
               new Credentials(
                   head.remote(),
                   head.session(),
-                  head.headers().get(HttpHeaderNames.AUTHORIZATION),
-                  head.headers().get(Access.SEALED_CALLER))));
+                  Credentials.joined(head.headers().getAll(HttpHeaderNames.AUTHORIZATION)),
+                  Credentials.joined(head.headers().getAll(Access.SEALED_CALLER)))));
     } catch (StatusException e) {
       return RequestGuard.Verdict.refused(
           WireStatus.httpCode(e.getStatus().getCode().value()),

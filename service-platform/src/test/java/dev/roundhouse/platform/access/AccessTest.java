@@ -16,6 +16,7 @@ import java.security.MessageDigest;
 import java.time.Instant;
 import java.time.InstantSource;
 import java.util.HexFormat;
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
@@ -127,6 +128,49 @@ public class AccessTest {
     assertThat(none.getCode()).isEqualTo(Status.Code.UNAUTHENTICATED);
     assertThat(none.getDescription()).contains("needs a bearer token", "'inference'");
     assertThat(access.refused(Access.Reason.UNAUTHENTICATED)).isEqualTo(4);
+  }
+
+  /** A proxy in front may have judged by another of them. */
+  @Test
+  void shouldRefuseWhoShowsSeveralTokens() throws Exception {
+    Access access =
+        access(
+            Map.of(
+                "inference",
+                "token",
+                "identities.a.token-files",
+                file("a", hash("one") + "\n" + hash("two")).toString()));
+    for (List<String> several :
+        List.of(
+            List.of("Bearer one", "Bearer two"),
+            List.of("Bearer one", "Bearer one"),
+            List.of("Bearer one", ""),
+            List.of("Basic b25lOm9uZQ==", "Bearer one"),
+            List.of("Bearer one, Bearer two"))) {
+      Credentials shown = shown(ELSEWHERE, Credentials.joined(several));
+      assertThat(refusal(access, ApiCategory.INFERENCE, false, shown).getCode())
+          .as("%s", several)
+          .isEqualTo(Status.Code.UNAUTHENTICATED);
+    }
+    Credentials twice = shown(ELSEWHERE, Credentials.joined(List.of("Bearer one", "Bearer two")));
+    assertThat(refusal(access, ApiCategory.INFERENCE, false, twice).getDescription())
+        .contains("more than one 'authorization', or one with a comma; send one");
+    assertThat(Credentials.joined(List.of())).isNull();
+    assertThat(Credentials.joined(null)).isNull();
+    assertThat(Credentials.joined(List.of("Bearer one"))).isEqualTo("Bearer one");
+  }
+
+  /** Who may run inference may have it use the memory of any client whose region it can name. */
+  @Test
+  void shouldTellNamesOfSharedMemoryToWhoMayRegisterItAlone() {
+    for (String kind : new String[] {"System", "Cuda"}) {
+      String memory = "inference.GRPCInferenceService/" + kind + "SharedMemory";
+      for (String name : new String[] {"Status", "Register", "Unregister"}) {
+        ApiMethod method = ApiMethod.of(memory + name);
+        assertThat(method.isGuarded()).as(memory + name).isTrue();
+        assertThat(access(Map.of()).isFree(method)).as(memory + name).isFalse();
+      }
+    }
   }
 
   @Test

@@ -55,6 +55,30 @@ class HostileRequestTest {
             request().addInputs(input("INT8", 1L << 32, 1L << 32)).addRawInputContents(bytes(0)),
             "shape [4294967296,4294967296] of input 'X'"),
         refusal(
+            "elements that are none in 64 bits",
+            request().addInputs(input("INT8", 1L << 32, 1L << 31, 2)).addRawInputContents(bytes(0)),
+            "shape [4294967296,2147483648,2] of input 'X'"),
+        refusal(
+            "elements beyond 31 bits",
+            request().addInputs(input("INT8", 1L << 16, 1L << 15)).addRawInputContents(bytes(0)),
+            "Expected 2147483648, got 0"),
+        refusal(
+            "elements that are few in 32 bits",
+            request().addInputs(input("INT8", 1L << 16, 1L << 16)).addRawInputContents(bytes(0)),
+            "Expected 4294967296, got 0"),
+        refusal(
+            "bytes that are few in 32 bits",
+            request().addInputs(input("FP32", 1L << 30)).addRawInputContents(bytes(0)),
+            "Expected 4294967296, got 0"),
+        refusal(
+            "bytes that are none in 64 bits",
+            request().addInputs(input("FP64", 1L << 61)).addRawInputContents(bytes(0)),
+            "of 2305843009213693952 elements of input 'X'"),
+        refusal(
+            "strings beyond 31 bits",
+            request().addInputs(input("BYTES", 1L << 31)).addRawInputContents(bytes(0)),
+            "expected 2147483648 string elements"),
+        refusal(
             "bytes beyond 64 bits",
             request().addInputs(input("FP64", Long.MAX_VALUE)).addRawInputContents(bytes(0)),
             "of 9223372036854775807 elements of input 'X'"),
