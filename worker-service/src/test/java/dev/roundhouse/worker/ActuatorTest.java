@@ -100,6 +100,60 @@ class ActuatorTest {
         .contains("\nroundhouse_shared_memory_regions_limit ");
   }
 
+  /** Of what Spring offers, only what is listed in docs/actuator.md can be reached unasked. */
+  @Test
+  void shouldShowNothingThatIsNotListed() throws Exception {
+    assertThat(get("/actuator").at("/_links").propertyNames())
+        .map(name -> name.split("-")[0])
+        .containsOnly(
+            "self",
+            "health",
+            "info",
+            "models",
+            "prometheus",
+            "recording",
+            "residency",
+            "scheduler",
+            "settings",
+            "repository",
+            "drain");
+    for (String hidden :
+        List.of(
+            "heapdump",
+            "env",
+            "env/PATH",
+            "configprops",
+            "beans",
+            "threaddump",
+            "loggers",
+            "loggers/ROOT",
+            "mappings",
+            "conditions",
+            "scheduledtasks",
+            "shutdown",
+            "logfile",
+            "httpexchanges",
+            "auditevents",
+            "caches",
+            "metrics",
+            "sbom",
+            "startup",
+            "refresh",
+            "restart",
+            "jolokia",
+            "gateway/routes")) {
+      for (String path : List.of("/actuator/" + hidden, "/actuator//" + hidden, "/" + hidden)) {
+        if (!path.equals("/metrics")) {
+          assertThat(worker.get("metrics", path)).as(path).startsWith("404 ");
+          assertThat(worker.post(path, "{}")).as("POST " + path).startsWith("404 ");
+        }
+      }
+      assertThat(worker.get("http", "/actuator/" + hidden)).as(hidden).startsWith("404 ");
+    }
+    assertThat(worker.get("http", "/actuator")).startsWith("404 ");
+    assertThat(worker.get("http", "/actuator/health")).startsWith("404 ");
+  }
+
   @Test
   void shouldSayWhichSettingsAreNotAtTheirDefaults() throws Exception {
     assertThat(worker.get("metrics", "/actuator/settings"))

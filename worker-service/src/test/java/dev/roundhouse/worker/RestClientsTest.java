@@ -36,6 +36,7 @@ class RestClientsTest {
 
   private static final int SLOW_SENDERS = 1_000;
   private static final int WIDE = 1 << 22;
+  private static final int THREE_MEGABYTES = 3_000_000;
   private static final String BODY =
       "{\"inputs\":[{\"name\":\"x\",\"shape\":[1,2],\"datatype\":\"FP32\",\"data\":[1,2]}]}";
   private static final Gate GATE = new Gate();
@@ -97,6 +98,20 @@ class RestClientsTest {
     assertThat(cancelled()).isEqualTo(cancelled + 1);
     GATE.open();
     assertThat(RestTest.text(running.get(30, TimeUnit.SECONDS))).contains("[2.0,4.0]");
+  }
+
+  /** 3 MB that are 18 MB by the wire; a server that stacks its chunks ends there. */
+  @Test
+  void shouldAnswerABodyOfThreeMegabytesInChunksOfOneByte() throws Exception {
+    String padded = " ".repeat(THREE_MEGABYTES - BODY.length()) + BODY;
+    StringBuilder chunks = new StringBuilder(6 * THREE_MEGABYTES);
+    padded.chars().forEach(each -> chunks.append("1\r\n").append((char) each).append("\r\n"));
+    Socket socket = open();
+    send(
+        socket,
+        "POST /v2/models/double/infer HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n");
+    send(socket, chunks + "0\r\n\r\n");
+    assertThat(head(socket)).startsWith("HTTP/1.1 200");
   }
 
   @Test

@@ -15,8 +15,10 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.security.cert.Certificate;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import javax.net.ssl.KeyManager;
 import javax.net.ssl.SSLContext;
@@ -33,6 +35,8 @@ import org.junit.jupiter.api.io.TempDir;
 @Timeout(120)
 class RestTlsTest {
   private static final int WIDE = 1 << 20;
+  private static final int HELLO = 16 << 20;
+  private static final int RECORD = 16_384;
 
   @TempDir Path repository;
   @TempDir Path first;
@@ -169,6 +173,56 @@ class RestTlsTest {
       }
       assertThat(shown(worker, "http", keys)).isNotNull();
     }
+  }
+
+  /** As large as a name may be said to be, in records that each are as they should be. */
+  @Test
+  void shouldRefuseAHelloWithANameOfMegabytes() throws Exception {
+    TestKeys keys = new TestKeys("worker.test", first);
+    try (RunningWorker worker = start(keys, "none", "--spring.grpc.server.ssl.bundle=public")) {
+      for (String port : new String[] {"http", "grpc"}) {
+        for (int i = 0; i < 10; i++) {
+          try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), worker.port(port))) {
+            socket.setSoTimeout(60_000);
+            long from = System.nanoTime();
+            assertThat(sentOfAHello(socket)).isLessThan(HELLO);
+            assertThat(ends(socket)).isTrue();
+            assertThat(TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - from)).isLessThan(10);
+          }
+        }
+        assertThat(shown(worker, port, keys)).isNotNull();
+      }
+      assertThat(held(worker)).isLessThan(4 << 20);
+    }
+  }
+
+  /** Until the server has had enough. */
+  private static int sentOfAHello(Socket socket) throws IOException {
+    byte[] record = new byte[5 + RECORD];
+    record[0] = 22; // handshake
+    record[1] = 3;
+    record[2] = 1;
+    record[3] = RECORD >> 8;
+    record[5] = 1; // a hello of 2^24 - 1 bytes
+    record[6] = record[7] = record[8] = (byte) 0xff;
+    int sent = 0;
+    try {
+      for (; sent < HELLO; sent += RECORD) {
+        socket.getOutputStream().write(record);
+        Arrays.fill(record, 5, record.length, (byte) 'a');
+      }
+    } catch (SocketException closed) {
+      return sent;
+    }
+    return sent;
+  }
+
+  private static double held(RunningWorker worker) throws Exception {
+    var held =
+        Pattern.compile("\nroundhouse_peer_memory_held_bytes (\\S+)")
+            .matcher(worker.get("metrics", "/metrics"));
+    assertThat(held.find()).isTrue();
+    return Double.parseDouble(held.group(1));
   }
 
   private static boolean ends(Socket socket) throws IOException {
