@@ -25,8 +25,8 @@ public record ApiMethod(ApiCategory category, Effect effect) {
     READS,
     CHANGES,
     /**
-     * It tells names that are as good as what they stand for: whoever runs inference may have it
-     * read from and written to the memory of another client whose name it knows.
+     * It changes nothing, but tells names of shared memory: anyone who may run inference can read
+     * and write another client's region by its name.
      */
     REVEALS,
     /** Its message decides: with settings it changes them, without it reads them. */
