@@ -4,6 +4,7 @@ import java.util.Arrays;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -11,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  * XLA_FLAGS without the dashes; an unknown name is refused by the compiler. Immutable.
  */
 public final class CompileOptions {
-  public static final CompileOptions DEFAULTS = new CompileOptions(Map.of());
+  public static final CompileOptions DEFAULTS = new CompileOptions(Map.of(), Optional.empty());
 
   // Field numbers of xla/pjrt/proto/compile_options.proto.
   private static final int EXECUTABLE_BUILD_OPTIONS = 3;
@@ -21,14 +22,19 @@ public final class CompileOptions {
   private static final int NUM_PARTITIONS = 5;
   private static final int DEVICE_ASSIGNMENT = 9;
 
-  private final Map<String, ProtoWriter> overrides;
+  private static final String DUMP = "xla_dump_to";
 
-  private CompileOptions(Map<String, ProtoWriter> overrides) {
+  private final Map<String, ProtoWriter> overrides;
+  private final Optional<String> dump;
+
+  private CompileOptions(Map<String, ProtoWriter> overrides, Optional<String> dump) {
     this.overrides = Collections.unmodifiableMap(overrides);
+    this.dump = dump;
   }
 
   public CompileOptions with(String name, String value) {
-    return with(name, new ProtoWriter().string(1, value));
+    CompileOptions changed = with(name, new ProtoWriter().string(1, value));
+    return name.equals(DUMP) ? new CompileOptions(changed.overrides, Optional.of(value)) : changed;
   }
 
   public CompileOptions with(String name, boolean value) {
@@ -41,6 +47,11 @@ public final class CompileOptions {
 
   public CompileOptions with(String name, double value) {
     return with(name, new ProtoWriter().float64(4, value));
+  }
+
+  /** The folder that XLA writes programs to; empty for none. */
+  Optional<String> dump() {
+    return dump;
   }
 
   /** Options that were given in another order are not equal. */
@@ -79,6 +90,6 @@ public final class CompileOptions {
   private CompileOptions with(String name, ProtoWriter value) {
     Map<String, ProtoWriter> changed = new LinkedHashMap<>(overrides);
     changed.put(name, value);
-    return new CompileOptions(changed);
+    return new CompileOptions(changed, dump);
   }
 }

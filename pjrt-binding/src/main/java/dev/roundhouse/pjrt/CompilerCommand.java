@@ -36,9 +36,11 @@ final class CompilerCommand {
 
   /**
    * @param folder for copies, there for as long as processes are started
+   * @param scratch for temporary files
    * @param main class of the process, {@link CompilerMain} but in tests
    */
-  static List<String> of(Path folder, Class<?> main, CompilerLimits limits) throws IOException {
+  static List<String> of(Path folder, Path scratch, Class<?> main, CompilerLimits limits)
+      throws IOException {
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
     command.addAll(
@@ -56,7 +58,7 @@ final class CompilerCommand {
             "--enable-native-access=ALL-UNNAMED",
             "-Dslf4j.provider=org.slf4j.helpers.NOP_FallbackServiceProvider",
             "-Dslf4j.internal.verbosity=ERROR",
-            "-Djava.io.tmpdir=" + System.getProperty("java.io.tmpdir")));
+            "-Djava.io.tmpdir=" + scratch));
     String library = System.getProperty(NativeLibrary.PROPERTY);
     if (library != null) {
       command.add("-D" + NativeLibrary.PROPERTY + "=" + Path.of(library).toAbsolutePath());

@@ -9,7 +9,6 @@ import java.io.DataOutputStream;
 import java.io.EOFException;
 import java.io.FileOutputStream;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.SynchronousQueue;
@@ -34,7 +33,6 @@ final class CompilerMain {
    *     may take
    */
   public static void main(String[] args) throws IOException, InterruptedException {
-    offerItselfToTheOutOfMemoryKiller();
     NativeLibrary.load();
     int output = takeStandardOutput();
     if (output < 0) {
@@ -60,15 +58,6 @@ final class CompilerMain {
     Runtime.getRuntime().halt(IDLE); // without the plugin's clean-up, which can hang
   }
 
-  /** The kernel then ends this process before its parent, which serves. */
-  private static void offerItselfToTheOutOfMemoryKiller() {
-    try {
-      Files.writeString(Path.of("/proc/self/oom_score_adj"), "1000");
-    } catch (IOException notPermitted) {
-      System.err.println("oom_score_adj stays as it is: " + notPermitted);
-    }
-  }
-
   private static CompilerSettings settings(DataInputStream in) throws IOException {
     try {
       return CompilerSettings.read(in);
@@ -78,7 +67,7 @@ final class CompilerMain {
     }
   }
 
-  /** Nobody else is left to tidy up. */
+  /** Nobody else is left to tidy up; one that is confined cannot, and the next start does. */
   private static void leave() {
     LaunchFolder.delete(Path.of("").toAbsolutePath());
     Runtime.getRuntime().halt(0);

@@ -76,10 +76,12 @@ final class CompilerProcess {
    *
    * @param folder its working directory
    */
-  static CompilerProcess start(List<String> command, Path folder, CompilerSettings settings)
+  static CompilerProcess start(
+      List<String> command, Path folder, Confinement confinement, CompilerSettings settings)
       throws IOException {
     ProcessBuilder builder = new ProcessBuilder(command).directory(folder.toFile());
     builder.environment().keySet().removeAll(NOT_INHERITED);
+    confinement.clean(builder.environment().keySet());
     Process process = builder.start();
     CompilerProcess started;
     try {
@@ -131,6 +133,7 @@ final class CompilerProcess {
             stage = Stage.RUNNING_EXTREMES;
           }
         } else if (compiled != null && answer instanceof CompilerAnswer.Sound) {
+          stage = Stage.WAITING;
           return Optional.of(compiled);
         } else if (answer instanceof CompilerAnswer.Refused refused) {
           throw refused(source.name(), refused);
@@ -190,6 +193,9 @@ final class CompilerProcess {
   void check(CompilerLimits limits, long startedNanos) {
     Stage at = stage;
     long now = System.nanoTime();
+    if (at == Stage.WAITING) {
+      return; // what is done with the outcome here may take longer than a trial
+    }
     if (at == Stage.RUNNING_EXTREMES && now - extremeUntilNanos > 0) {
       // How long a loop goes on may be up to an input, and these are nobody's.
       kill(Kill.EXTREMES_TAKE_LONG);
@@ -307,7 +313,8 @@ final class CompilerProcess {
   private enum Stage {
     COMPILING("compiling", "a simpler program"),
     RUNNING("running it on trial", "a program that runs with less, and ends"),
-    RUNNING_EXTREMES("running it on trial with extreme values", "a program that bears any input");
+    RUNNING_EXTREMES("running it on trial with extreme values", "a program that bears any input"),
+    WAITING("waiting for a program", "another program");
 
     final String words;
     final String cure;

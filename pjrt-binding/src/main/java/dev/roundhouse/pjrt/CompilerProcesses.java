@@ -33,6 +33,7 @@ final class CompilerProcesses implements ProgramCompiler {
   private final CompilerSettings settings;
   private final CompilerLimits limits;
   private final Class<?> main;
+  private final Confinement confinement;
   private final ScheduledThreadPoolExecutor watch;
   private final Deque<CompilerProcess> idle = new ArrayDeque<>();
   private final Set<CompilerProcess> busy = new HashSet<>();
@@ -53,6 +54,7 @@ final class CompilerProcesses implements ProgramCompiler {
     this.settings = settings;
     this.limits = limits;
     this.main = main;
+    confinement = Confinement.of(limits.confinement(), client.platform());
     watch =
         new ScheduledThreadPoolExecutor(
             1, Thread.ofPlatform().daemon().name("compiler-watch").factory());
@@ -112,7 +114,8 @@ final class CompilerProcesses implements ProgramCompiler {
     }
     try {
       Launch how = launch();
-      CompilerProcess started = CompilerProcess.start(how.command, how.folder, settings);
+      CompilerProcess started =
+          CompilerProcess.start(how.command, how.folder, confinement, settings);
       synchronized (this) {
         busy.add(started);
         if (closed) {
@@ -131,7 +134,9 @@ final class CompilerProcesses implements ProgramCompiler {
     if (known == null) {
       checkOpen();
       Path folder = LaunchFolder.create();
-      known = new Launch(folder, CompilerCommand.of(folder, main, limits));
+      Path scratch = LaunchFolder.scratch(folder);
+      List<String> java = CompilerCommand.of(folder, scratch, main, limits);
+      known = new Launch(folder, confinement.command(folder, scratch, settings, java));
       launch = known;
     }
     return known;
@@ -151,6 +156,11 @@ final class CompilerProcesses implements ProgramCompiler {
     if (closed) {
       throw new DeviceException(Code.CLOSED, STOPPING);
     }
+  }
+
+  @Override
+  public Set<String> confinement() {
+    return confinement.names();
   }
 
   @Override

@@ -21,23 +21,25 @@ import java.util.OptionalLong;
  * @param ordinal which of the client's devices
  * @param compileOptions as {@link CompileOptions#encode} made them
  * @param runBytesLimit the most bytes of outputs and scratch that a run may need
+ * @param dump the folder that the compile options have the compiler write to; it is not sent
  */
 record CompilerSettings(
     PluginOptions plugin,
     ClientOptions client,
     int ordinal,
     byte[] compileOptions,
-    long runBytesLimit) {
+    long runBytesLimit,
+    Optional<String> dump) {
   /** Of a GPU's memory: enough to try out kernels, little beside what models have. */
   private static final float MEMORY_FRACTION = 0.05f;
 
   CompilerSettings(PluginOptions plugin, ClientOptions client, int ordinal, byte[] compileOptions) {
-    this(plugin, client, ordinal, compileOptions, Long.MAX_VALUE);
+    this(plugin, client, ordinal, compileOptions, Long.MAX_VALUE, Optional.empty());
   }
 
   CompilerSettings withRunBytesLimit(OptionalLong bytes) {
     return new CompilerSettings(
-        plugin, client, ordinal, compileOptions, bytes.orElse(Long.MAX_VALUE));
+        plugin, client, ordinal, compileOptions, bytes.orElse(Long.MAX_VALUE), dump);
   }
 
   /** For compiling what a client's device runs. */
@@ -52,7 +54,12 @@ record CompilerSettings(
             ? options.client().with("preallocate", false).with("memory_fraction", MEMORY_FRACTION)
             : options.client();
     return new CompilerSettings(
-        plugin, beside, options.ordinal(), client.encoded(options.compile()));
+        plugin,
+        beside,
+        options.ordinal(),
+        client.encoded(options.compile()),
+        Long.MAX_VALUE,
+        options.compile().dump());
   }
 
   void write(DataOutputStream out) throws IOException {
@@ -119,7 +126,8 @@ record CompilerSettings(
         ClientOptions.of(names, kinds, texts, numbers),
         in.readInt(),
         readBytes(in),
-        in.readLong());
+        in.readLong(),
+        Optional.empty());
   }
 
   static void writeBytes(DataOutputStream out, byte[] bytes) throws IOException {

@@ -6,6 +6,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.time.Instant;
+import java.util.Comparator;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Stream;
@@ -21,6 +22,7 @@ import org.slf4j.LoggerFactory;
 final class LaunchFolder {
   private static final Logger log = LoggerFactory.getLogger(LaunchFolder.class);
   private static final String NAME = "roundhouse-compiler-";
+  private static final String SCRATCH = "scratch";
   private static final int RADIX = 36;
 
   /** Open as long as the folder is there: closing the file would end the lock. */
@@ -41,17 +43,21 @@ final class LaunchFolder {
     return folder;
   }
 
+  /** A folder in it for what a process writes. */
+  static Path scratch(Path folder) throws IOException {
+    return Files.createDirectory(folder.resolve(SCRATCH));
+  }
+
   /** Does nothing to a folder of another kind. */
   static void delete(Path folder) {
     Path name = folder.getFileName();
     if (name == null || !name.toString().startsWith(NAME)) {
       return;
     }
-    try (Stream<Path> copies = Files.list(folder)) {
-      for (Path copy : copies.toList()) {
-        Files.deleteIfExists(copy);
+    try (Stream<Path> files = Files.walk(folder)) {
+      for (Path file : files.sorted(Comparator.reverseOrder()).toList()) {
+        Files.deleteIfExists(file);
       }
-      Files.deleteIfExists(folder);
       FileChannel lock = LOCKS.remove(folder);
       if (lock != null) {
         lock.close();

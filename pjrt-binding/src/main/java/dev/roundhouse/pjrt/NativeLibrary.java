@@ -18,6 +18,8 @@ import org.slf4j.LoggerFactory;
 final class NativeLibrary {
   static final String PROPERTY = "roundhouse.pjrt.library";
 
+  private static final String FILE = "libroundhouse_pjrt.so";
+
   private static final Logger log = LoggerFactory.getLogger(NativeLibrary.class);
   private static boolean loaded;
 
@@ -40,23 +42,19 @@ final class NativeLibrary {
           Code.UNSUPPORTED,
           "the JNI library %s does not load: %s. Name another with -D%s; if the temporary folder forbids execution, choose one with -Djava.io.tmpdir."
               .formatted(
-                  given == null ? resource() + " in the jar" : given, e.getMessage(), PROPERTY),
+                  given == null ? path(FILE) + " in the jar" : given, e.getMessage(), PROPERTY),
           e);
     }
     loaded = true;
   }
 
   private static void loadFromJar() throws IOException {
-    try (InputStream library = NativeLibrary.class.getResourceAsStream(resource())) {
-      if (library == null) {
-        throw new IOException(
-            "it was not built for this platform; build the module pjrt-binding here");
-      }
+    try (InputStream library = resource(FILE)) {
       Path copy = Files.createTempFile("roundhouse-pjrt-", ".so");
       try {
         Files.copy(library, copy, StandardCopyOption.REPLACE_EXISTING);
         System.load(copy.toString());
-        log.info("JNI library: {} from the jar", resource());
+        log.info("JNI library: {} from the jar", path(FILE));
       } finally {
         // Linux keeps a mapped file; nothing is left behind whatever way the process ends.
         Files.delete(copy);
@@ -64,12 +62,25 @@ final class NativeLibrary {
     }
   }
 
-  private static String resource() {
+  /** What was built for this platform, of this name. */
+  static InputStream resource(String file) throws IOException {
+    InputStream found = NativeLibrary.class.getResourceAsStream(path(file));
+    if (found == null) {
+      throw new IOException(
+          path(file)
+              + " is not in the jar, which was not built for this platform; build the module"
+              + " pjrt-binding here");
+    }
+    return found;
+  }
+
+  private static String path(String file) {
     String arch = System.getProperty("os.arch");
     return "/native/"
         + System.getProperty("os.name").toLowerCase(Locale.ROOT)
         + "-"
         + (arch.equals("amd64") ? "x86_64" : arch)
-        + "/libroundhouse_pjrt.so";
+        + "/"
+        + file;
   }
 }

@@ -132,6 +132,8 @@ public final class PjrtDevice implements Device {
   /**
    * Opens a compiler for this device, in processes of its own that have the same plugin, flags and
    * options. The caller closes it, before the device.
+   *
+   * @throws DeviceException UNSUPPORTED when they must be confined and this system cannot do it
    */
   public ProgramCompiler openCompiler(CompilerLimits limits) {
     CompilerSettings settings =

@@ -15,9 +15,11 @@ import dev.roundhouse.engine.device.ProgramCompiler;
 import dev.roundhouse.engine.device.ProgramSource;
 import java.io.IOException;
 import java.lang.foreign.MemorySegment;
+import java.nio.channels.FileChannel;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -29,6 +31,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Compiling in a process of its own, with the CPU plugin and programs that end it. */
@@ -116,7 +119,11 @@ class CompilerProcessesTest {
   void shouldEndATrialThatNeverEnds() {
     CompilerLimits brief =
         new CompilerLimits(
-            Duration.ofSeconds(60), Duration.ofSeconds(1), 64L << 30, Duration.ofSeconds(60));
+            Duration.ofSeconds(60),
+            Duration.ofSeconds(1),
+            64L << 30,
+            Duration.ofSeconds(60),
+            CompilerConfinement.AUTO);
     try (ProgramCompiler compiler = device.openCompiler(brief)) {
       assertThatThrownBy(() -> compiler.compile(HostilePrograms.endless()))
           .isInstanceOf(DeviceException.class)
@@ -379,9 +386,17 @@ class CompilerProcessesTest {
     assertThat(absent.code()).isEqualTo(Code.UNSUPPORTED);
   }
 
-  /** A process that is killed can clean nothing up: its compilers see the end of their input. */
-  @Test
-  void shouldEndWhenTheProcessThatStartedItIsKilled() throws Exception {
+  /**
+   * A process that is killed can clean nothing up: its compilers see the end of their input. One
+   * that is confined cannot delete what it is run from, and the next start does, once nobody holds
+   * the lock.
+   */
+  @ParameterizedTest
+  @EnumSource(
+      value = CompilerConfinement.class,
+      names = {"AUTO", "NONE"})
+  void shouldEndWhenTheProcessThatStartedItIsKilled(CompilerConfinement confinement)
+      throws Exception {
     Path temporary = Files.createDirectory(folder.resolve("tmp"));
     Process parent =
         new ProcessBuilder(
@@ -390,7 +405,8 @@ class CompilerProcessesTest {
                 "-Djava.io.tmpdir=" + temporary,
                 "-cp",
                 System.getProperty("java.class.path"),
-                EndlessCompile.class.getName())
+                EndlessCompile.class.getName(),
+                confinement.name())
             .redirectErrorStream(true)
             .redirectOutput(folder.resolve("log").toFile())
             .start();
@@ -399,9 +415,23 @@ class CompilerProcessesTest {
       ProcessHandle compiler = parent.children().findFirst().orElseThrow();
       parent.destroyForcibly().waitFor();
       await("no compiler", () -> !compiler.isAlive());
-      assertThat(temporary).isEmptyDirectory();
+      if (device.openCompiler(LIMITS.withConfinement(confinement)).confinement().isEmpty()) {
+        assertThat(temporary).isEmptyDirectory();
+      } else {
+        assertThat(lock(temporary)).as("somebody may delete the folder").isTrue();
+      }
     } finally {
       parent.destroyForcibly();
+    }
+  }
+
+  /** Whether nobody holds the lock of the only folder there. */
+  private static boolean lock(Path temporary) throws IOException {
+    try (Stream<Path> folders = Files.list(temporary)) {
+      Path lock = folders.toList().getFirst().resolve("lock");
+      try (FileChannel file = FileChannel.open(lock, StandardOpenOption.WRITE)) {
+        return file.tryLock() != null;
+      }
     }
   }
 
@@ -444,7 +474,7 @@ class CompilerProcessesTest {
 
     public static void main(String[] args) {
       PjrtDevice.open(PjrtDeviceOptions.DEFAULTS)
-          .openCompiler(LIMITS)
+          .openCompiler(LIMITS.withConfinement(CompilerConfinement.valueOf(args[0])))
           .compile(HostilePrograms.explosion());
     }
   }

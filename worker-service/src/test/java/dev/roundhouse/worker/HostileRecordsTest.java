@@ -77,7 +77,9 @@ class HostileRecordsTest {
     List<String> lines = output.getOut().lines().toList();
     assertThat(lines).allMatch(line -> line.startsWith("{\"@timestamp\":") && line.endsWith("}"));
     assertThat(output.getOut())
-        .contains("\"event\":{\"action\":\"inference.GRPCInferenceService/RepositoryModelUnload\"}")
+        .contains(
+            "\"event\":{\"action\":\"inference.GRPCInferenceService/RepositoryModelUnload\","
+                + "\"outcome\":\"UNAVAILABLE (explicit model load")
         .contains("\"client\":{\"address\":\"127.0.0.1:")
         .doesNotContain("\u001b", "\u2028", "\u202e", "\u0085", "\r");
   }

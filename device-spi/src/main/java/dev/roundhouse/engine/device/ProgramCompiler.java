@@ -1,5 +1,7 @@
 package dev.roundhouse.engine.device;
 
+import java.util.Set;
+
 /**
  * Compiles programs for a device somewhere else, so that what a compiler does to its process costs
  * one program. Thread-safe.
@@ -15,6 +17,14 @@ public interface ProgramCompiler extends AutoCloseable {
    *     message says which
    */
   byte[] compile(ProgramSource source);
+
+  /**
+   * What its processes cannot reach, by short names for operators; empty when they are not
+   * confined.
+   */
+  default Set<String> confinement() {
+    return Set.of();
+  }
 
   /** Ends running compiles: they fail, as do later ones. Closing twice is harmless. */
   @Override

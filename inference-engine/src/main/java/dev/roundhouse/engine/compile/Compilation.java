@@ -4,6 +4,7 @@ import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.engine.device.DeviceException;
 import dev.roundhouse.engine.device.ProgramCompiler;
 import java.util.Optional;
+import java.util.Set;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -55,6 +56,11 @@ public final class Compilation implements AutoCloseable {
   /** True when programs are compiled outside this process. */
   public boolean isIsolated() {
     return compiler.isPresent();
+  }
+
+  /** What the compiler's processes cannot reach; empty when they are not confined. */
+  public Set<String> confinement() {
+    return compiler.map(ProgramCompiler::confinement).orElse(Set.of());
   }
 
   public Optional<ExecutableCache> cache() {

@@ -12,6 +12,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
+import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.actuate.info.Info;
 import org.springframework.boot.actuate.info.InfoContributor;
@@ -61,6 +62,7 @@ public final class WorkerInfo implements InfoContributor {
     programs.put("compiled", counts.compiled());
     programs.put("failed", counts.failed());
     programs.put("cache", compilation.cache().map(cache -> cache(counts, cache)).orElse(null));
+    programs.put("confinement", new TreeSet<>(compilation.confinement()));
     return programs;
   }
 

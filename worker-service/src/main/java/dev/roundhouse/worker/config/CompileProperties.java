@@ -18,6 +18,10 @@ import org.springframework.util.unit.DataSize;
  * @param isolation `process` compiles in processes of their own, so that a program that crashes the
  *     compiler, hangs it or eats memory costs that model only; `in-process` compiles in the
  *     worker's. Unset: `process` on `cpu`, `in-process` elsewhere (docs/compiling.md says why).
+ * @param confinement Whether compiler processes are kept from files, network and other processes:
+ *     `auto` as far as the kernel allows, `required` wholly, or the worker does not start, `none`
+ *     not at all, for a plugin that opens files in unusual places. On `cpu` alone, and for
+ *     `process`.
  * @param threads Models that are loaded, and so compiled, at once.
  * @param timeout For `process`: longest that one program may take. Unset: 5m.
  * @param memory For `process`: most memory that the process may take for one program. Unset: half
@@ -38,6 +42,7 @@ import org.springframework.util.unit.DataSize;
  */
 public record CompileProperties(
     @Nullable Isolation isolation,
+    @DefaultValue("auto") Confinement confinement,
     @Min(1) @Max(64) @DefaultValue("2") int threads,
     @DurationMin(millis = 1000) @DurationMax(hours = 24) @Nullable Duration timeout,
     @DataSizeRange(min = "256MB", max = "16TB") @Nullable DataSize memory,
@@ -54,5 +59,12 @@ public record CompileProperties(
   public enum Isolation {
     PROCESS,
     IN_PROCESS
+  }
+
+  /** Whether a process that compiles is confined. */
+  public enum Confinement {
+    AUTO,
+    REQUIRED,
+    NONE
   }
 }

@@ -3,12 +3,15 @@ package dev.roundhouse.worker.wiring;
 import dev.roundhouse.engine.compile.Compilation;
 import dev.roundhouse.engine.compile.ExecutableCache;
 import dev.roundhouse.engine.device.Device;
+import dev.roundhouse.engine.device.DeviceException;
 import dev.roundhouse.engine.device.ProgramCompiler;
+import dev.roundhouse.pjrt.CompilerConfinement;
 import dev.roundhouse.pjrt.CompilerLimits;
 import dev.roundhouse.pjrt.PjrtDevice;
 import dev.roundhouse.pjrt.PluginOptions;
 import dev.roundhouse.platform.config.StartRefusedException;
 import dev.roundhouse.worker.config.CompileProperties;
+import dev.roundhouse.worker.config.CompileProperties.Confinement;
 import dev.roundhouse.worker.config.CompileProperties.Isolation;
 import dev.roundhouse.worker.config.WorkerProperties;
 import java.lang.management.ManagementFactory;
@@ -36,15 +39,32 @@ class CompilationConfiguration {
               .formatted(KEY, wanted.timeout() != null ? "timeout" : "memory"),
           "Remove it, or set " + KEY + "isolation to process.");
     }
+    if (!isolated && wanted.confinement() == Confinement.REQUIRED) {
+      device.close();
+      throw new StartRefusedException(
+          KEY + "confinement is 'required', but programs are compiled in the worker's own process.",
+          "Set " + KEY + "confinement to auto, or " + KEY + "isolation to process.");
+    }
     Optional<ProgramCompiler> compiler =
         isolated && device instanceof PjrtDevice pjrt
-            ? Optional.of(pjrt.openCompiler(limits(wanted, properties.watchdog().deviceCall())))
+            ? Optional.of(open(pjrt, limits(wanted, properties.watchdog().deviceCall())))
             : Optional.empty();
     Optional<ExecutableCache> cache =
         CacheFile.EXECUTABLES
             .of(wanted.cache(), System.getenv())
             .map(folder -> ExecutableCache.open(folder, wanted.cacheSize().toBytes()));
     return new Compilation(device, compiler, cache);
+  }
+
+  private static ProgramCompiler open(PjrtDevice device, CompilerLimits limits) {
+    try {
+      return device.openCompiler(limits);
+    } catch (DeviceException refusal) {
+      device.close();
+      throw new StartRefusedException(
+          KEY + "confinement is 'required', but " + refusal.getMessage() + ".",
+          "Set " + KEY + "confinement to auto, or use a kernel that has it.");
+    }
   }
 
   /** A second client on a GPU takes memory that models should have. */
@@ -65,7 +85,8 @@ class CompilationConfiguration {
         timeout == null ? TIMEOUT : timeout,
         run,
         memory == null ? machineBytes() / 2 : memory.toBytes(),
-        CompilerLimits.IDLE);
+        CompilerLimits.IDLE,
+        CompilerConfinement.valueOf(wanted.confinement().name()));
   }
 
   /** Of the container, where that has a limit. */

@@ -375,7 +375,15 @@ class WorkerPropertiesTest {
     assertThat(bind().compile())
         .isEqualTo(
             new CompileProperties(
-                null, 2, null, null, "auto", DataSize.ofGigabytes(8), null, Map.of()));
+                null,
+                CompileProperties.Confinement.AUTO,
+                2,
+                null,
+                null,
+                "auto",
+                DataSize.ofGigabytes(8),
+                null,
+                Map.of()));
   }
 
   @Test
@@ -383,6 +391,7 @@ class WorkerPropertiesTest {
     assertThat(
             bind(
                     "compile.isolation=in-process",
+                    "compile.confinement=none",
                     "compile.threads=3",
                     "compile.timeout=10s",
                     "compile.memory=1GB",
@@ -396,6 +405,7 @@ class WorkerPropertiesTest {
         .isEqualTo(
             new CompileProperties(
                 CompileProperties.Isolation.IN_PROCESS,
+                CompileProperties.Confinement.NONE,
                 3,
                 Duration.ofSeconds(10),
                 DataSize.ofGigabytes(1),

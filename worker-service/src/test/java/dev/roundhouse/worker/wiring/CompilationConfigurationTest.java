@@ -62,6 +62,32 @@ class CompilationConfigurationTest {
     }
   }
 
+  @Test
+  void shouldRefuseToConfineWhatIsInThisProcess() {
+    runner("compile.cache=none", "compile.isolation=in-process", "compile.confinement=required")
+        .run(
+            context ->
+                assertThat(context)
+                    .getFailure()
+                    .rootCause()
+                    .isInstanceOf(StartRefusedException.class)
+                    .hasMessageContaining("roundhouse.worker.compile.confinement is 'required'"));
+  }
+
+  @Test
+  void shouldConfineNothingWhenToldSo() {
+    runner("compile.cache=none", "compile.confinement=none")
+        .run(
+            context -> {
+              try (Device device = context.getBean(Device.class);
+                  Compilation compilation = context.getBean(Compilation.class)) {
+                assertThat(compilation.isIsolated()).isTrue();
+                assertThat(compilation.confinement()).isEmpty();
+                assertThat(device.description().platform()).isEqualTo("cpu");
+              }
+            });
+  }
+
   private static ApplicationContextRunner runner(String... values) {
     String[] prefixed = new String[values.length];
     for (int i = 0; i < values.length; i++) {
