@@ -1,9 +1,12 @@
 """A load that goes on while something fails, and what became of its calls."""
 
+import contextlib
+import os
 import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -85,3 +88,17 @@ def disturbed(outcomes: list[Outcome], since: float, slow: float) -> float:
 
 def now() -> float:
     return time.monotonic()
+
+
+@contextlib.contextmanager
+def full(folder: Path) -> Iterator[None]:
+    """Not a byte is left there, until it is over."""
+    filler = folder / "filler"
+    try:
+        with contextlib.suppress(OSError), filler.open("wb", buffering=0) as file:
+            while True:
+                file.write(bytes(4096))
+        assert os.statvfs(folder).f_bavail == 0
+        yield
+    finally:
+        filler.unlink()

@@ -108,3 +108,34 @@ class Networks:
     def close(self) -> None:
         for network in (self.router, *(place.network for place in self.places.values())):
             subprocess.run(["ip", "netns", "del", network], capture_output=True, timeout=30)
+
+
+class LoopbackCut:
+    """Drops what is sent to ports of 127.0.0.1, in silence, in a network of the caller's own.
+
+    Loopback has no link to cut, so what is for these ports is routed to a device that nobody listens to. Connections
+    that are open hear nothing any more, and others are not made.
+    """
+
+    TABLE, CUT, LOCAL = "77", "5", "100"
+    DEVICE = "nowhere"
+
+    def __init__(self) -> None:
+        ip("link", "add", self.DEVICE, "type", "veth", "peer", "name", f"{self.DEVICE}-end")
+        ip("link", "set", self.DEVICE, "up")
+        ip("link", "set", f"{self.DEVICE}-end", "up")
+        Path(f"/proc/sys/net/ipv4/conf/{self.DEVICE}/route_localnet").write_text("1")
+        ip("route", "add", "127.0.0.1", "dev", self.DEVICE, "table", self.TABLE)
+        neighbour = ("lladdr", "02:00:00:00:00:01", "nud", "permanent")
+        ip("neigh", "add", "127.0.0.1", "dev", self.DEVICE, *neighbour)
+        # the system looks up what is local before anything else
+        ip("rule", "add", "pref", self.LOCAL, "lookup", "local")
+        ip("rule", "del", "pref", "0")
+
+    def drop(self, *ports: int) -> None:
+        for port in ports:
+            ip("rule", "add", "pref", self.CUT, "ipproto", "tcp", "dport", str(port), "lookup", self.TABLE)
+
+    def heal(self, *ports: int) -> None:
+        for port in ports:
+            ip("rule", "del", "pref", self.CUT, "ipproto", "tcp", "dport", str(port), "lookup", self.TABLE)

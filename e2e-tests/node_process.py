@@ -39,11 +39,11 @@ def _train_gateway(jar: Path, option: str, folder: Path) -> str:
 
 
 def gateway_command(
-    gateway: Trained, ports: Ports, workers: Sequence[WorkerProcess], settings: tuple[str, ...]
+    gateway: Trained, ports: Ports, workers: Sequence[WorkerProcess], settings: tuple[str, ...], names: str = "w"
 ) -> list[str]:
     command = [java(), "-Xmx256m", *gateway.jvm, "-jar", str(gateway.jar)]
     for number, worker in enumerate(workers):
-        key = f"--roundhouse.gateway.workers.w{number}"
+        key = f"--roundhouse.gateway.workers.{names}{number}"
         command += [f"{key}.address={worker.address}", f"{key}.http={worker.host}:{worker.ports.http}"]
         command.append(f"{key}.metrics={worker.host}:{worker.ports.metrics}")
     command += [

@@ -32,6 +32,7 @@ class Node:
         first, second = free_ports(), free_ports()
         self.port = second.http
         self.gateway = f"127.0.0.1:{first.grpc}"
+        self.http = first.http
         self.metrics = first.metrics
         self.log_file = log
         ports = [first.http, first.grpc, first.metrics, self.port]

@@ -3,7 +3,6 @@
 It has file systems of its own, small ones, and may only read its repository, which is mounted so.
 """
 
-import contextlib
 import json
 import os
 import re
@@ -19,7 +18,7 @@ import adding_bundle
 import scaling_bundle
 from calls import arrays, infer, simple_inputs
 from conftest import Report, logs_shown
-from faults import now
+from faults import full, now
 from worker_process import SAMPLE_MODELS, Ports, WorkerProcess, free_ports, trained_worker, wait_until, worker_command
 
 pytestmark = pytest.mark.alone
@@ -95,20 +94,6 @@ class Confined(WorkerProcess):
             inputs = simple_inputs()
             total = arrays(infer(client, "simple", inputs, client_timeout=30))["OUTPUT0"]
         np.testing.assert_array_equal(total, inputs["INPUT0"] + inputs["INPUT1"])
-
-
-@contextlib.contextmanager
-def full(folder: Path) -> Iterator[None]:
-    """Not a byte is left there, until it is over."""
-    filler = folder / "filler"
-    try:
-        with contextlib.suppress(OSError), filler.open("wb", buffering=0) as file:
-            while True:
-                file.write(bytes(4096))
-        assert os.statvfs(folder).f_bavail == 0
-        yield
-    finally:
-        filler.unlink()
 
 
 @pytest.fixture(scope="module")
