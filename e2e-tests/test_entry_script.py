@@ -98,6 +98,21 @@ def test_should_refuse_to_show_what_is_not_there(arguments: tuple[str, ...], cod
     assert complaint in result.stderr
 
 
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("--soak",), "--soak takes HOURS[,SEED], such as --soak=2 or --soak=0.1,7, and not ''"),
+        (("--soak=0",), "and not '0'"),
+        (("--soak=1,x",), "and not '1,x'"),
+        (("--faults", "--soak=1"), "--faults and --soak are different tests"),
+    ],
+)
+def test_should_refuse_to_test_for_a_time_that_is_none(arguments: tuple[str, ...], complaint: str) -> None:
+    result = run("test", *arguments)
+    assert result.returncode == 2
+    assert complaint in result.stderr
+
+
 def test_should_show_a_line_for_each_module_that_is_built(tmp_path: Path) -> None:
     script = """
         ROOT=$PWD CLI=$PWD/tools/cli CACHE=$1

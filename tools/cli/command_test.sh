@@ -15,8 +15,8 @@ source "$CLI/kube_test.sh"
 usage_test() {
     cat <<'TXT'
 Usage: ./roundhouse test [--quick | --mutation[=PACKAGES] | --fuzz[=ROUNDS] | --images | --chart | --cluster | --kubelet |
-                          --gateway | --scrape | --trace | --pictures | --faults | --attack[=ROWS] | --import | --torch |
-                          --demos]
+                          --gateway | --scrape | --trace | --pictures | --faults | --attack[=ROWS] |
+                          --soak=HOURS[,SEED] | --import | --torch | --demos]
 
 Runs everything CI runs: the Maven build with its tests and format check, the exporter's Python tests, the shell
 scripts' checks, and the end-to-end tests against a real server. Ends with a table of stages; the exit code is 1 when
@@ -60,6 +60,11 @@ TXT
               loopback, each of it for at most 90 s, and prints one table: memory, what ended, what others felt; and has
               bundles loaded that end processes. Takes three quarters of an hour and 10 GiB of memory;
               --attack=2,10 does these rows alone
+  --soak=HOURS[,SEED]
+              instead, has a node of two workers and two gateways serve mixed traffic for so many hours (0.1 for six
+              minutes) while a plan that SEED makes (the clock, if not said) ends, stops, cuts off and fills parts of it;
+              checks what every request saw, and prints one table (docs/reliability.md). Takes 4 GiB of memory; leaves
+              partitions and full disks out unless it is run as root
   --demos     instead, runs the demos that make a bundle first, each of which compares its answers with a peer's. Takes
               three minutes, and the first time twelve and a download of 170 MB. Leaves out demo detect where no PyTorch
               is in the cache; that demo fetches it
@@ -75,7 +80,7 @@ STAGES=()
 STAGE_FAILED=
 
 command_test() {
-    local quick='' mutation='' packages='' fuzz='' deployed='' rows=''
+    local quick='' mutation='' packages='' fuzz='' deployed='' rows='' soak=''
     while (($# > 0)); do
         case $1 in
             -h | --help)
@@ -107,6 +112,15 @@ command_test() {
                 rows=${1#--attack=}
                 [[ $rows =~ ^[0-9]+[a-z]?(,[0-9]+[a-z]?)*$ ]] ||
                     misuse "--attack takes rows such as 2,10 and not '$rows'" test
+                ;;
+            --soak | --soak=*)
+                [[ -z $deployed || $deployed == soak ]] ||
+                    misuse "--$deployed and --soak are different tests; give one" test
+                deployed=soak
+                soak=${1#--soak}
+                soak=${soak#=}
+                [[ $soak =~ ^[0-9]{1,4}(\.[0-9]{1,4})?(,[0-9]{1,18})?$ && ${soak%,*} =~ [1-9] ]] ||
+                    misuse "--soak takes HOURS[,SEED], such as --soak=2 or --soak=0.1,7, and not '$soak'" test
                 ;;
             *) misuse "test does not know '$1'" test ;;
         esac
@@ -164,6 +178,10 @@ command_test() {
             begin_steps 4
             prepare_clients
             stage "attacks" attack_tests "$rows"
+        elif [[ $deployed == soak ]]; then
+            begin_steps 4
+            prepare_clients
+            stage "soak, ${soak%,*} h" soak_tests "$soak"
         else
             test_kube "$deployed"
         fi
@@ -331,6 +349,14 @@ attack_tests() { # ROWS, all of them if empty
     cd "$ROOT/e2e-tests" || exit
     ROUNDHOUSE_E2E_ATTACK=full ROUNDHOUSE_E2E_ATTACK_ROWS=$1 ROUNDHOUSE_E2E_JAR=${JARS[0]} \
         ROUNDHOUSE_E2E_GATEWAY_JAR=${JARS[1]} exec "$E2E_PYTHON" -m pytest -v -p no:cacheprovider attack "${bundles[@]}"
+}
+
+soak_tests() { # HOURS[,SEED]
+    begin_steps 1
+    ensure_all_built worker-service gateway-service node-supervisor
+    cd "$ROOT/e2e-tests" || exit
+    ROUNDHOUSE_E2E_SOAK=$1 ROUNDHOUSE_E2E_JAR=${JARS[0]} ROUNDHOUSE_E2E_GATEWAY_JAR=${JARS[1]} \
+        exec "$E2E_PYTHON" -m pytest -v -p no:cacheprovider soak
 }
 
 # Some tests start a node: its jars are built here, or a test would wait for that.
