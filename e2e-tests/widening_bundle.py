@@ -16,7 +16,7 @@ inputs:
   - {{name: number, dtype: f32, shape: [n, 1]}}
 outputs:
   - {{name: repeated, dtype: f32, shape: [n, {WIDTH}]}}
-batch_sizes: {list(SIZES)}
+batch_sizes: {{sizes}}
 files:
 """
 
@@ -33,9 +33,9 @@ module {{
 """
 
 
-def write(repository: Path, name: str) -> Path:
-    modules = {f"model.b{rows}.mlir": program(rows) for rows in SIZES}
-    return bundle_files.write(repository / name, MANIFEST, modules)
+def write(repository: Path, name: str, sizes: tuple[int, ...] = SIZES) -> Path:
+    modules = {f"model.b{rows}.mlir": program(rows) for rows in sizes}
+    return bundle_files.write(repository / name, MANIFEST.replace("{sizes}", str(list(sizes))), modules)
 
 
 def numbers(rows: int) -> dict[str, np.ndarray]:

@@ -126,11 +126,12 @@ class Verdict:
     outcomes: Counter[str] = field(default_factory=Counter)
     tallies: dict[str, Tally] = field(default_factory=lambda: {kind.name: Tally() for kind in KINDS})
 
-    def violate(self, text: str, spells: Iterable[Spell] = ()) -> None:
+    def violate(self, text: str, kinds: Iterable[str] = ()) -> None:
+        """``kinds`` are those of the faults beside which it was."""
         self.count += 1
         if len(self.violations) < MOST_SHOWN:
             self.violations.append(text)
-        for kind in {fault.kind for spell in spells for fault in spell.faults}:
+        for kind in set(kinds):
             self.tallies[kind].violations += 1
 
 
@@ -147,7 +148,7 @@ class Checker:
                 tally.injected += 1
                 tally.whole = max(tally.whole, spell.whole - fault.ended)
             if spell.whole - max(fault.ended for fault in spell.faults) > WHOLE_SECONDS:
-                self.verdict.violate(f"not whole within {WHOLE_SECONDS:.0f} s: {names(spell)}", [spell])
+                self.verdict.violate(f"not whole within {WHOLE_SECONDS:.0f} s: {names(spell)}", kinds([spell]))
 
     def read(self, lines: Iterable[str]) -> None:
         """The history of one process; its sequences are in it whole."""
@@ -175,16 +176,16 @@ class Checker:
             else:
                 self.verdict.violate(f"{name} ended and never began: {' '.join(rest)}")
         for request in waiting.values():
-            self.verdict.violate(f"never ended: {request}", self._around(request.began, request.began))
+            self.verdict.violate(f"never ended: {request}", kinds(self._around(request.began, request.began)))
 
     def _judge(self, request: Request, sums: dict[int, int]) -> None:
         self.verdict.outcomes[f"{request.kind} {request.outcome}"] += 1
         around = self._around(request.began, request.ended)
         if request.ended - request.began > request.deadline + GRACE_SECONDS:
-            self.verdict.violate(f"later than its deadline and {GRACE_SECONDS:.0f} s: {request}", around)
+            self.verdict.violate(f"later than its deadline and {GRACE_SECONDS:.0f} s: {request}", kinds(around))
         if request.outcome == OK:
             if wrong := self._wrong(request, sums):
-                self.verdict.violate(f"{wrong}: {request}", around)
+                self.verdict.violate(f"{wrong}: {request}", kinds(around))
         elif request.outcome != CANCELLED or request.kind != CANCELS:
             self._failed(request, around)
 
@@ -210,7 +211,7 @@ class Checker:
             return
         excused = [fault for spell in around for fault in spell.faults if excuses(fault, request)]
         if not excused:
-            self.verdict.violate(f"no fault excuses it ({', '.join(map(names, around))}): {request}", around)
+            self.verdict.violate(f"no fault excuses it ({', '.join(map(names, around))}): {request}", kinds(around))
         for fault in excused:
             tally = self.verdict.tallies[fault.kind]
             tally.recovery = max(tally.recovery, request.ended - fault.ended)
@@ -240,6 +241,10 @@ def excuses(fault: Happened, request: Request) -> bool:
     if fault.target.startswith("gateway") and fault.target != request.gateway:
         return False
     return request.outcome in EXCUSES.get(fault.kind, {}).get(request.kind, ())
+
+
+def kinds(spells: Iterable[Spell]) -> list[str]:
+    return [fault.kind for spell in spells for fault in spell.faults]
 
 
 def names(spell: Spell) -> str:

@@ -21,7 +21,7 @@ from worker_process import SAMPLE_MODELS
 SCALES = 200
 FIT = 50
 RELOADED = 20
-WEIGHT_BYTES = 64 << 10
+WEIGHT_BYTES = 128 << 10
 GENERATION = 1000
 GENERATIONS = 50  # products with a digit below 256 are exact in 32 bits of floating point
 SIMPLE, SUMS, PARTS, SLOW, WIDE = "simple", "sums", "parts", "spin", "wide"
@@ -89,7 +89,7 @@ def write_all(repository: Path) -> None:
     java_bundles.write_repeat(repository, PARTS)
     summing_bundle.write(repository, SUMS)
     spinning_bundle.write(repository, SLOW, costly=True)
-    widening_bundle.write(repository, WIDE)
+    widening_bundle.write(repository, WIDE, (1,))  # what a run needs is taken from what weights may
 
 
 def reload(repository: Path, generation: int) -> None:

@@ -17,7 +17,7 @@ from soak.callers import Callers
 from soak.history import Checker, Happened, Spell
 from soak.measures import Held
 from soak.nemesis import Nemesis
-from soak.plan import Episode, Plan, plan
+from soak.plan import KINDS, Episode, Plan, plan
 from soak.report import Report
 from soak.system import System
 from worker_process import wait_until
@@ -148,7 +148,7 @@ class Soak:
             with path.open() as written:
                 checker.read(written)
         for problem in self.problems:
-            checker.verdict.violate(problem)
+            checker.verdict.violate(problem, [kind.name for kind in KINDS if problem.startswith(kind.name)])
         return Report(self.plan, checker.verdict, seconds, self.whys, lines)
 
 

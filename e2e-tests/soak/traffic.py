@@ -31,6 +31,7 @@ CHANNEL = [
     ("grpc.initial_reconnect_backoff_ms", 100),
     ("grpc.max_reconnect_backoff_ms", 500),
 ]
+STATUS_OF_STREAMS = {"triton_grpc_error": "true"}  # else an error in a stream has a text and no status
 HTTP_STATUSES = {"429": history.FULL, "503": UNAVAILABLE, "504": LATE}
 CALLER_BITS = 25  # of a request's number: the lower ones count
 STREAM_REQUESTS = 20
@@ -58,7 +59,7 @@ class Settings:
 
 class Log:
     def __init__(self, path: str) -> None:
-        self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+        self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
 
     def write(self, *words: object) -> None:
         os.write(self._file, (" ".join(map(str, words)) + "\n").encode())
@@ -261,7 +262,9 @@ class StreamCaller(Caller):
         ends: queue.Queue[tuple[Any, Exception | None]] = queue.Queue()
         client = triton_grpc.InferenceServerClient(self.settings.grpc[gateway], channel_args=CHANNEL)
         opened = time.monotonic()
-        client.start_stream(lambda result, error: ends.put((result, error)), stream_timeout=waits)
+        client.start_stream(
+            lambda result, error: ends.put((result, error)), stream_timeout=waits, headers=STATUS_OF_STREAMS
+        )
         try:
             for _ in range(self.requests):
                 left = opened + waits - time.monotonic()
@@ -278,7 +281,7 @@ class StreamCaller(Caller):
         model = self.model()
 
         def call(number: int) -> str:
-            client.async_stream_infer(model, inputs_of(triton_grpc, model, number), request_id=str(number))
+            send(client, ends, model, inputs_of(triton_grpc, model, number), request_id=str(number))
             answer = taken(ends, left, number)
             return listed(answer.as_numpy("y"))
 
@@ -292,10 +295,20 @@ class PartsCaller(StreamCaller):
         def call(number: int) -> str:
             digits = np.array(models.digits(number), np.int32)
             asked = tensors(triton_grpc, IN=digits, DELAY=np.zeros(len(digits), np.uint32), WAIT=np.zeros(1, np.uint32))
-            client.async_stream_infer(models.PARTS, asked, request_id=str(number), enable_empty_final_response=True)
+            send(client, ends, models.PARTS, asked, request_id=str(number), enable_empty_final_response=True)
             return ",".join(parts(ends, left, number))
 
         return self.ask(gateway, models.PARTS, call, left=left)
+
+
+def send(client: Any, ends: queue.Queue, model: str, asked: list[Any], **options: Any) -> None:
+    """The client refuses what is for a stream that has ended; why it has stands with what it was told."""
+    try:
+        client.async_stream_infer(model, asked, **options)
+    except InferenceServerException:
+        with contextlib.suppress(queue.Empty):
+            raise ends.get_nowait()[1] from None
+        raise
 
 
 def taken(ends: queue.Queue, seconds: float, number: int) -> Any:
