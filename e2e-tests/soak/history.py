@@ -19,10 +19,10 @@ from soak.plan import KINDS
 GRACE_SECONDS = 2.0
 # Callers connect again within half a second, and a region is registered again by the request that misses it.
 SETTLE_SECONDS = 1.5
-WHOLE_SECONDS = 60.0
+WHOLE_SECONDS = 120.0
 MOST_SHOWN = 40
 OK, UNAVAILABLE, LATE, FULL, CANCELLED = "OK", "UNAVAILABLE", "DEADLINE_EXCEEDED", "RESOURCE_EXHAUSTED", "CANCELLED"
-LOST_SEQUENCE, LOST_REGION = "LOST_SEQUENCE", "LOST_REGION"
+LOST_SEQUENCE, LOST_REGION, KNOWN_REGION = "LOST_SEQUENCE", "LOST_REGION", "ALREADY_EXISTS"
 UNARY, HTTP, STREAM, SUMS, SHARED, PARTS, CANCELS, GARBAGE = (
     "unary",
     "http",
@@ -37,22 +37,25 @@ CALLERS = (UNARY, HTTP, STREAM, SUMS, SHARED, PARTS)
 EVERYBODY = (*CALLERS, CANCELS, GARBAGE)
 
 # docs/gateway.md: a stream stays with its worker, a request with an output in shared memory goes to one worker alone,
-# a sequence and a region are lost with the worker that had them. What may go to another worker does not fail.
+# a sequence and a region are lost with the worker that had them. What may go to another worker does not fail. A region
+# that is taken back and registered again by a gateway which did not see all workers is still known to one of them.
 OF_ITS_WORKER = {
     STREAM: {UNAVAILABLE},
     PARTS: {UNAVAILABLE},
     SUMS: {UNAVAILABLE, LOST_SEQUENCE},
-    SHARED: {UNAVAILABLE, LOST_REGION},
+    SHARED: {UNAVAILABLE, LOST_REGION, KNOWN_REGION},
 }
 OF_A_SILENT_WORKER = {kind: {UNAVAILABLE, LATE} for kind in EVERYBODY}
 OF_A_SILENT_WORKER[SUMS] = {UNAVAILABLE, LATE, LOST_SEQUENCE}
-OF_A_SILENT_WORKER[SHARED] = {UNAVAILABLE, LATE, LOST_REGION}
+OF_A_SILENT_WORKER[SHARED] = {UNAVAILABLE, LATE, LOST_REGION, KNOWN_REGION}
+OF_A_GATEWAY_THAT_ENDS = {kind: {UNAVAILABLE} for kind in EVERYBODY} | {SHARED: {UNAVAILABLE, KNOWN_REGION}}
+OF_A_SILENT_GATEWAY = {kind: {UNAVAILABLE, LATE} for kind in EVERYBODY} | {SHARED: {UNAVAILABLE, LATE, KNOWN_REGION}}
 # What a fault may cost whom; of a gateway those alone who ask it.
 EXCUSES: dict[str, dict[str, set[str]]] = {
     "kill a worker": OF_ITS_WORKER,
     "hung device": OF_ITS_WORKER,
-    "kill a gateway": {kind: {UNAVAILABLE} for kind in EVERYBODY},
-    "stop a gateway": {kind: {UNAVAILABLE, LATE} for kind in EVERYBODY},
+    "kill a gateway": OF_A_GATEWAY_THAT_ENDS,
+    "stop a gateway": OF_A_SILENT_GATEWAY,
     "stop a worker": OF_A_SILENT_WORKER,
     "partition": OF_A_SILENT_WORKER,
     "slow device": {kind: {LATE} for kind in EVERYBODY},

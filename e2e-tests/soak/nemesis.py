@@ -32,12 +32,12 @@ RUN_SECONDS = 0.5
 LOAD_SECONDS = 60
 TOKEN_SECONDS = 20
 SLOW_PEERS = 20
-DAMAGES = (
-    damaged_bundles.truncated_weights,
-    damaged_bundles.weights_unlike_their_digest,
-    damaged_bundles.wrong_dim,
-    damaged_bundles.input_too_many,
-)
+DAMAGES = {
+    "truncated-weights": damaged_bundles.truncated_weights,
+    "changed-weights": damaged_bundles.weights_unlike_their_digest,
+    "wrong-dim": damaged_bundles.wrong_dim,
+    "input-too-many": damaged_bundles.input_too_many,
+}
 STATUS = "/reactant_control.GatewayControlService/GetSchedulingStatus"
 OF_BURSTS = 40  # the number of the first caller of a burst; those of the plan are below
 
@@ -205,17 +205,18 @@ class Nemesis:
     def _damage(self, fault: Fault) -> None:
         """Bundles that cannot be loaded are named with a reason, and leave no trace when they are taken away."""
         repository = self.system.repository
-        made = [repository / damage(repository) for damage in DAMAGES]
-        names = {folder.name for folder in made}
+        made = [repository / damage(repository) for damage in DAMAGES.values()]
         http = [f"127.0.0.1:{self.system.process(name)['ports']['http']}" for name in ("worker0", "worker1")]
 
         def told(address: str) -> bool:
             failures = failures_of(address)
-            return all(failures.get(name) for name in names)
+            return all(failures.get(name) for name in DAMAGES)
 
         try:
             began = now()
-            wait_until(lambda: all(map(told, self._up(http))), LOAD_SECONDS, f"each worker says why not {names}")
+            wait_until(
+                lambda: all(map(told, self._up(http))), LOAD_SECONDS, f"each worker says why not {list(DAMAGES)}"
+            )
             time.sleep(max(0, began + fault.seconds - now()))
         finally:
             for folder in made:

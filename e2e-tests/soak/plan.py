@@ -11,8 +11,8 @@ from dataclasses import asdict, dataclass
 
 GATEWAYS = ("gateway0", "gateway1")
 WORKERS = ("worker0", "worker1")
-# What an episode takes on average beside its faults and its quiet spell: until the node is whole again.
-RECOVERY_SECONDS = 6
+# Until the node is whole again, on two processors that serve meanwhile: what a start takes, and what a look does.
+START_SECONDS, LOOK_SECONDS = 40, 1
 QUIET_SECONDS = (3.0, 6.0)
 SECOND_AFTER_SECONDS = (0.0, 2.0)
 PAIRED_SHARE = 0.4
@@ -20,21 +20,22 @@ PAIRED_SHARE = 0.4
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of fault: whom it may hit, for how many seconds, and whether it takes a part of the node away."""
+    """A kind of fault: whom it may hit, for how many seconds, whether it takes a part of the node away, or ends one."""
 
     name: str
     targets: tuple[str, ...]
     seconds: tuple[float, float]
     takes_away: bool
+    ends: bool = False
 
 
 KINDS = (
-    Kind("kill a worker", WORKERS, (0, 0), True),
-    Kind("kill a gateway", GATEWAYS, (0, 0), True),
+    Kind("kill a worker", WORKERS, (0, 0), True, ends=True),
+    Kind("kill a gateway", GATEWAYS, (0, 0), True, ends=True),
     Kind("stop a worker", WORKERS, (0.5, 20), True),
     Kind("stop a gateway", GATEWAYS, (0.5, 20), True),
     Kind("slow device", WORKERS, (2, 6), True),
-    Kind("hung device", WORKERS, (0, 0), True),
+    Kind("hung device", WORKERS, (0, 0), True, ends=True),
     Kind("partition", WORKERS, (2, 20), True),
     Kind("cancels", GATEWAYS, (2, 6), False),
     Kind("reloads", ("repository",), (2, 5), False),
@@ -68,7 +69,9 @@ class Episode:
 
     @property
     def seconds(self) -> float:
-        return max(fault.after + fault.seconds for fault in self.faults) + RECOVERY_SECONDS + self.quiet
+        """What it takes, about."""
+        recovery = START_SECONDS if any(KIND_BY_NAME[fault.kind].ends for fault in self.faults) else LOOK_SECONDS
+        return max(fault.after + fault.seconds for fault in self.faults) + recovery + self.quiet
 
 
 @dataclass(frozen=True)
@@ -118,7 +121,7 @@ def _traffic(chance: random.Random) -> Traffic:
     callers |= dict.fromkeys(("sums", "shared", "parts"), 2)
     return Traffic(
         callers,
-        pause=round(chance.uniform(0.04, 0.08), 3),
+        pause=round(chance.uniform(0.06, 0.12), 3),
         deadline=round(chance.uniform(4, 6), 1),
         cancelled_share=round(chance.uniform(0.01, 0.04), 3),
     )

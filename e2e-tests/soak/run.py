@@ -14,9 +14,9 @@ from pathlib import Path
 from faults import now
 from soak import measures
 from soak.callers import Callers
-from soak.history import Checker, Happened, Spell
+from soak.history import WHOLE_SECONDS, Checker, Happened, Spell
 from soak.measures import Held
-from soak.nemesis import Nemesis
+from soak.nemesis import DAMAGES, Nemesis
 from soak.plan import KINDS, Episode, Plan, plan
 from soak.report import Report
 from soak.system import System
@@ -25,7 +25,6 @@ from worker_process import wait_until
 WARM_SECONDS = 10
 IDLE_SECONDS = 3
 BACK_SECONDS = 60
-WHOLE_SECONDS = 120
 DISK_MEBIBYTES = 64
 NOT_ALONE = "takes root, for networks and mounts of its own"
 ERROR = re.compile(r"\bERROR\b")
@@ -34,6 +33,7 @@ EXPECTED_ERRORS = {
     r"the engine fails and stops": "a device that hangs ends its worker, which says so",
     r"the process exits with code 70": "the same",
     r"a run on the device has taken": "the same",
+    rf"model '({'|'.join(DAMAGES)})' failed to load": "a damaged bundle, which is named with what is wrong with it",
 }
 
 
@@ -97,7 +97,7 @@ class Soak:
 
         happened = tuple(filter(None, pool.map(inflict, range(len(episode.faults)))))
         try:
-            wait_until(self.system.is_whole, WHOLE_SECONDS, "the node is whole again")
+            wait_until(self.system.is_whole, 2 * WHOLE_SECONDS, "the node is whole again")
         except AssertionError as late:
             self.problems.append(f"episode {number}, {'; '.join(map(str, episode.faults))}: {late}")
         if happened:

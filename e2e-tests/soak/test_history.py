@@ -125,10 +125,10 @@ def test_should_excuse_what_makes_garbage_alone() -> None:
 
 
 def test_should_name_a_node_that_does_not_become_whole() -> None:
-    spell = Spell((Happened("hung device", "worker0", 100, 101),), 100, 190)
+    spell = Spell((Happened("hung device", "worker0", 100, 101),), 100, 240)
     seen = verdict(spells=(spell,))
-    assert "not whole within 60 s: hung device (worker0)" in seen.violations[0]
-    assert seen.tallies["hung device"].whole == 89
+    assert "not whole within 120 s: hung device (worker0)" in seen.violations[0]
+    assert seen.tallies["hung device"].whole == 139
 
 
 def test_should_take_the_factors_of_before_and_now_when_models_are_loaded_again() -> None:
