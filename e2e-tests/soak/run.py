@@ -46,6 +46,7 @@ class Soak:
         if own_machine:
             size = f"size={DISK_MEBIBYTES}m"
             subprocess.run(["mount", "-t", "tmpfs", "-o", size, "tmpfs", str(disk)], check=True)
+        self.foreign = measures.shared_objects()
         self.system = System(folder, disk)
         addresses = lambda: (self.system.grpc, self.system.http)  # noqa: E731
         self.callers = Callers(folder / "histories", planned.seed, planned.traffic, addresses)
@@ -74,7 +75,7 @@ class Soak:
         lines = self.compare(before, objects)
         self.check_ends()
         self.system.stop()
-        if left := {each for each in measures.shared_objects() if each.startswith("roundhouse")}:
+        if left := measures.shared_objects() - self.foreign:
             self.problems.append(f"objects of shared memory are left when the node has stopped: {sorted(left)}")
         self.check_logs()
         return self.report(seconds, lines)
