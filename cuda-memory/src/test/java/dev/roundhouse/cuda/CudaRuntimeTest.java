@@ -1,5 +1,6 @@
 package dev.roundhouse.cuda;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.junit.jupiter.api.Assumptions.assumeFalse;
@@ -39,7 +40,7 @@ class CudaRuntimeTest {
     assumeTrue(
         ended && fetch.exitValue() == 0,
         "NVIDIA's libcudart cannot be had; tools/peers/fetch cuda-runtime says why");
-    String[] told = new String(fetch.getInputStream().readAllBytes()).strip().split("\n");
+    String[] told = new String(fetch.getInputStream().readAllBytes(), UTF_8).strip().split("\n");
     runtime = Path.of(told[told.length - 1], "nvidia/cu13/lib", WrapperLibraries.RUNTIME);
     assertThat(runtime).isRegularFile();
   }
@@ -118,7 +119,7 @@ class CudaRuntimeTest {
         new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.INHERIT).start();
     try {
       assertThat(process.waitFor(60, TimeUnit.SECONDS)).isTrue();
-      String told = new String(process.getInputStream().readAllBytes());
+      String told = new String(process.getInputStream().readAllBytes(), UTF_8);
       assertThat(process.exitValue()).as(told).isZero();
       return told;
     } finally {

@@ -86,6 +86,7 @@ final class DeviceCheck implements Callable<Integer> {
       names = {"-h", "--help"},
       usageHelp = true,
       description = "this text")
+  @SuppressWarnings("UnusedVariable") // picocli reads it
   private boolean help;
 
   public static void main(String[] arguments) {

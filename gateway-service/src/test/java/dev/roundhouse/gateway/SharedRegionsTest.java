@@ -31,7 +31,7 @@ class SharedRegionsTest extends TwoWorkers {
         gateway
             .stub()
             .systemSharedMemoryUnregister(SystemSharedMemoryUnregisterRequest.getDefaultInstance());
-    var alsoUnused =
+    var _ =
         gateway
             .stub()
             .cudaSharedMemoryUnregister(CudaSharedMemoryUnregisterRequest.getDefaultInstance());
@@ -50,7 +50,7 @@ class SharedRegionsTest extends TwoWorkers {
     restart(
         w0,
         () -> {
-          var alsoUnused = gateway.stub().systemSharedMemoryRegister(register("s")); // one is away
+          var _ = gateway.stub().systemSharedMemoryRegister(register("s")); // one is away
         });
     assertThat(w0.memory.system).containsOnlyKeys("r", "s");
     assertThat(
@@ -59,7 +59,7 @@ class SharedRegionsTest extends TwoWorkers {
                 .systemSharedMemoryStatus(SystemSharedMemoryStatusRequest.getDefaultInstance())
                 .getRegionsMap())
         .containsOnlyKeys("r", "s");
-    var done =
+    var _ =
         gateway
             .stub()
             .systemSharedMemoryUnregister(SystemSharedMemoryUnregisterRequest.getDefaultInstance());
@@ -130,7 +130,7 @@ class SharedRegionsTest extends TwoWorkers {
     assertThat(w1.memory.cuda).as("nobody is told of it again").isEmpty();
     assertThat(statusOfGpu()).isEmpty();
 
-    var again = gateway.stub().cudaSharedMemoryRegister(onGpu("r"));
+    var _ = gateway.stub().cudaSharedMemoryRegister(onGpu("r"));
     assertThat(statusOfGpu()).containsExactly("r");
   }
 

@@ -356,6 +356,7 @@ final class SimArguments {
         names = {"-h", "--help"},
         usageHelp = true,
         description = "This text.")
+    @SuppressWarnings("UnusedVariable") // picocli reads it
     boolean help;
   }
 }

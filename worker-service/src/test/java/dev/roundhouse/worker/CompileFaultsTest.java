@@ -91,10 +91,10 @@ class CompileFaultsTest {
     }
   }
 
-  /** Functions that call the one before twice: a thousand million of them when inlined. */
   /** Few enough that the program is not refused before it is compiled. */
   private static final int DOUBLINGS = 17;
 
+  /** Functions that call the one before twice: 131,072 calls when inlined. */
   private static String exploding() {
     StringBuilder text = new StringBuilder("module {\n");
     text.append(function("private @f0", "%0 = stablehlo.sine %x : tensor<4xf32>"));

@@ -272,7 +272,8 @@ class DecoupledTest {
                 .build(),
             BodyHandlers.ofInputStream());
     assertThat(answer.headers().firstValue("content-type")).hasValue("text/event-stream");
-    try (BufferedReader lines = new BufferedReader(new InputStreamReader(answer.body()))) {
+    try (BufferedReader lines =
+        new BufferedReader(new InputStreamReader(answer.body(), StandardCharsets.UTF_8))) {
       for (int i = 0; i < 1_000; i++) {
         assertThat(lines.readLine()).startsWith("data: {").endsWith("\"y\":[" + i + ".0,2.0]}");
         assertThat(lines.readLine()).isEmpty();

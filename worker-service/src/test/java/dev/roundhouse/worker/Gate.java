@@ -35,15 +35,21 @@ final class Gate implements ReferenceFunction {
 
   void shut() {
     lock.lock();
-    open = false;
-    lock.unlock();
+    try {
+      open = false;
+    } finally {
+      lock.unlock();
+    }
   }
 
   void open() {
     lock.lock();
-    open = true;
-    opened.signalAll();
-    lock.unlock();
+    try {
+      open = true;
+      opened.signalAll();
+    } finally {
+      lock.unlock();
+    }
   }
 
   /** Waits until an execution stands before the gate. */

@@ -63,7 +63,7 @@ public record InferServer(String name, Child process, ManagedChannel channel, Pa
     return ServerSample.of(load, cpu().minus(before));
   }
 
-  /** What asks it for rows of {@link RowModel#FOUR_KIB}. */
+  /** What asks it for rows of 4 KiB. */
   public ClosedLoop loop(int rows) {
     return new ClosedLoop(
         channel,

@@ -29,6 +29,7 @@ final class Decode implements Bench {
   private static final int LARGE = 16 << 20;
 
   /** Keeps what is measured from being left out. */
+  @SuppressWarnings("UnusedVariable")
   private static volatile int seen;
 
   @Override

@@ -33,19 +33,19 @@ final class DeviceCalls {
   }
 
   /** The model of the latest call or run; opaque, through MODEL. */
-  @SuppressWarnings("FieldMayBeFinal")
+  @SuppressWarnings({"FieldMayBeFinal", "UnusedVariable"})
   private @Nullable ProgramModel model;
 
   /** No call and no run. */
   static final long NONE = Long.MAX_VALUE;
 
-  @SuppressWarnings("FieldMayBeFinal") // written through STATE
+  @SuppressWarnings({"FieldMayBeFinal", "UnusedVariable"}) // written through STATE
   private int state = OUTSIDE;
 
-  @SuppressWarnings("FieldMayBeFinal") // written through CALL_SINCE
+  @SuppressWarnings({"FieldMayBeFinal", "UnusedVariable"}) // written through CALL_SINCE
   private long callSinceNanos = NONE;
 
-  @SuppressWarnings("FieldMayBeFinal") // written through RUN_SINCE
+  @SuppressWarnings({"FieldMayBeFinal", "UnusedVariable"}) // written through RUN_SINCE
   private long runSinceNanos = NONE;
 
   /** The calls and the run from now on are of this model's. */

@@ -33,10 +33,10 @@ public final class CountedAnswer implements Answer {
   private final ByteBudget budget;
   private final long countedBytes;
 
-  @SuppressWarnings("FieldMayBeFinal") // written through HANDED
+  @SuppressWarnings({"FieldMayBeFinal", "UnusedVariable"}) // written through HANDED
   private List<InputTensor> handed;
 
-  @SuppressWarnings("FieldMayBeFinal") // written through MEMORY
+  @SuppressWarnings({"FieldMayBeFinal", "UnusedVariable"}) // written through MEMORY
   private @Nullable AnswerMemory memory;
 
   @SuppressWarnings("UnusedVariable") // read and written through CLOSED

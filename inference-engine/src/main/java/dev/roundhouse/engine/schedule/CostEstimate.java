@@ -47,7 +47,11 @@ public final class CostEstimate {
   private long second;
 
   private double meanNanos = UNKNOWN_NANOS;
+
+  @SuppressWarnings("UnusedVariable") // read through HIGH
   private long highNanos = UNKNOWN_NANOS;
+
+  @SuppressWarnings("UnusedVariable") // read through MEASURED
   private long measuredNanos = NEVER;
 
   /**

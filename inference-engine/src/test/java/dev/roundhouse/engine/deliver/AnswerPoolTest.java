@@ -207,7 +207,7 @@ class AnswerPoolTest {
     long seed = System.nanoTime();
     List<CompletableFuture<Void>> threads = new ArrayList<>();
     for (int thread = 0; thread < 4; thread++) {
-      long mark = thread + 1;
+      long mark = thread + 1L;
       threads.add(CompletableFuture.runAsync(() -> takeAndGiveBack(new Random(seed + mark), mark)));
     }
     try {

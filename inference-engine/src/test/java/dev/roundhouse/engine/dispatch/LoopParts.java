@@ -114,7 +114,8 @@ final class LoopParts implements AutoCloseable {
   void ended() {
     WeightLoad load = link.ended();
     if (load == null || load.failure() != null) {
-      throw new AssertionError("weights have not arrived: " + load);
+      throw new AssertionError(
+          "weights have not arrived: " + (load == null ? "no load has ended" : load.failure()));
     }
     cache.ended(load);
     lanes.loadEnded(lanes.get(load.modelIndex()), 0, load.nanos(), load.endedNanos());

@@ -308,7 +308,7 @@ class WhyWaitingTest {
       for (int i = random.nextInt(4); i >= 0; i--) {
         engine.submit(
             names.get(random.nextInt(names.size())),
-            engine.clock().nanoTime() + (50 + random.nextInt(50)) * 1_000 * MILLIS,
+            engine.clock().nanoTime() + (50 + random.nextInt(50)) * 1_000L * MILLIS,
             List.of(),
             row(1));
       }

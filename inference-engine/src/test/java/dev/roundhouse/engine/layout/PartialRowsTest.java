@@ -34,7 +34,7 @@ class PartialRowsTest {
       whole[0] = 3;
       part[0] = 2;
       for (int axis = 1; axis <= rank; axis++) {
-        whole[axis] = random.nextInt(4) + 1;
+        whole[axis] = random.nextLong(1, 5);
         part[axis] = random.nextInt(3) == 0 ? random.nextInt((int) whole[axis] + 1) : whole[axis];
         axes.add(new Axis.Variable((char) ('a' + axis)));
       }

@@ -109,7 +109,7 @@ class InferenceTallyTest {
     }
     writing.forEach(CompletableFuture::join);
     InferenceReading reading = shared.read();
-    assertThat(reading.requests()).isEqualTo(writers * (BATCHES / 10));
+    assertThat(reading.requests()).isEqualTo((long) writers * (BATCHES / 10));
     assertThat(reading.executions()).isEqualTo(reading.requests());
     assertThat(reading.answerNanos()).isEqualTo(15L * reading.requests());
     assertThat(total(reading.times().waits())).isEqualTo(reading.requests());

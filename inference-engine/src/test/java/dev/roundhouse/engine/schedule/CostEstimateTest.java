@@ -88,7 +88,7 @@ class CostEstimateTest {
     CostEstimate cost = new CostEstimate(0.2);
     List<Long> all = new ArrayList<>();
     for (int run = 0; run < 2_000; run++) {
-      long nanos = 1 + random.nextInt(run % 100 < 50 ? 1_000 : 20);
+      long nanos = 1L + random.nextInt(run % 100 < 50 ? 1_000 : 20);
       all.add(nanos);
       cost.record(nanos, 0);
       List<Long> latest = new ArrayList<>(all.subList(Math.max(0, all.size() - 32), all.size()));

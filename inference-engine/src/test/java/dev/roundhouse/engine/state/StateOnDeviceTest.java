@@ -263,9 +263,10 @@ class StateOnDeviceTest {
       engine.onFinished(step, () -> readWhenAnswered[0] = engine.device().readBytes());
       engine.run();
       assertThat(total(step)).isEqualTo(steps);
-      assertThat(readWhenAnswered[0] - read).isEqualTo(steps * Float.BYTES);
+      assertThat(readWhenAnswered[0] - read).isEqualTo((long) steps * Float.BYTES);
     }
-    assertThat(engine.device().readBytes() - read).isEqualTo(STATE_BYTES + steps * Float.BYTES);
+    assertThat(engine.device().readBytes() - read)
+        .isEqualTo(STATE_BYTES + (long) steps * Float.BYTES);
   }
 
   /** A run takes memory besides state, and there is little. */

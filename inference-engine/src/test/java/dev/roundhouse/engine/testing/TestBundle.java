@@ -45,11 +45,11 @@ public final class TestBundle {
           float sum = arguments.get(0).getAtIndex(f32, row) + arguments.get(1).getAtIndex(f32, row);
           results.get(0).setAtIndex(f32, row, sum);
           results.get(1).setAtIndex(f32, row, sum);
-          seen.setAtIndex(f32, 4 * row, arguments.get(2).getAtIndex(f32, row));
-          seen.setAtIndex(f32, 4 * row + 1, arguments.get(3).getAtIndex(f32, row));
-          seen.setAtIndex(f32, 4 * row + 2, arguments.get(4).getAtIndex(f32, row));
+          seen.setAtIndex(f32, 4L * row, arguments.get(2).getAtIndex(f32, row));
+          seen.setAtIndex(f32, 4L * row + 1, arguments.get(3).getAtIndex(f32, row));
+          seen.setAtIndex(f32, 4L * row + 2, arguments.get(4).getAtIndex(f32, row));
           seen.setAtIndex(
-              f32, 4 * row + 3, arguments.get(5).getAtIndex(ValueLayout.JAVA_LONG_UNALIGNED, row));
+              f32, 4L * row + 3, arguments.get(5).getAtIndex(ValueLayout.JAVA_LONG_UNALIGNED, row));
         }
       };
 

@@ -22,8 +22,7 @@ class JsonProblemTest {
       })
   void shouldSayWhatIsWrongWithoutWordsOfTheParserItself(String json, String words) {
     JacksonException failure =
-        catchThrowableOfType(
-            JacksonException.class, () -> new JsonMapper().readTree(json.getBytes()));
+        catchThrowableOfType(JacksonException.class, () -> new JsonMapper().readTree(json));
     assertThat(JsonProblem.of(failure)).startsWith(words).doesNotContain("Source", "REDACTED");
   }
 }

@@ -79,7 +79,7 @@ public final class OperatorsClient implements AutoCloseable {
   <T> List<Answer<T>> ask(
       List<OperatorsPort> ports, String path, String accept, Duration limit, Reader<T> reader)
       throws InterruptedException {
-    return all(ports, limit, port -> ask(port, path, accept, limit, reader));
+    return all(ports, limit, port -> ask(port, path, accept, reader));
   }
 
   /**
@@ -91,7 +91,7 @@ public final class OperatorsClient implements AutoCloseable {
   List<Answer<byte[]>> tell(List<OperatorsPort> ports, String path, byte[] json, Duration limit)
       throws InterruptedException {
     HttpRequest.Builder said = told(json).header("Accept", "application/json");
-    return all(ports, limit, port -> tell(port, path, said, limit));
+    return all(ports, limit, port -> tell(port, path, said));
   }
 
   private interface Question<T> {
@@ -113,8 +113,7 @@ public final class OperatorsClient implements AutoCloseable {
     return answers;
   }
 
-  private <T> Answer<T> ask(
-      OperatorsPort port, String path, String accept, Duration limit, Reader<T> reader)
+  private <T> Answer<T> ask(OperatorsPort port, String path, String accept, Reader<T> reader)
       throws IOException, InterruptedException {
     long from = System.nanoTime();
     HttpRequest request =
@@ -130,7 +129,7 @@ public final class OperatorsClient implements AutoCloseable {
       return new Answer<>(port, value, status, failure, secondsSince(from));
     } catch (IOException | RuntimeException e) {
       // here and not from its future, so that the time is its own
-      return new Answer<>(port, null, 0, text(e, port, limit), secondsSince(from));
+      return new Answer<>(port, null, 0, text(e, port), secondsSince(from));
     }
   }
 
@@ -149,8 +148,7 @@ public final class OperatorsClient implements AutoCloseable {
     return sealed == null ? request : request.header(Access.SEALED_CALLER, sealed);
   }
 
-  private Answer<byte[]> tell(
-      OperatorsPort port, String path, HttpRequest.Builder told, Duration limit)
+  private Answer<byte[]> tell(OperatorsPort port, String path, HttpRequest.Builder told)
       throws IOException, InterruptedException {
     long from = System.nanoTime();
     HttpRequest request = told.copy().uri(uri(port.address(), path)).build();
@@ -161,7 +159,7 @@ public final class OperatorsClient implements AutoCloseable {
         return new Answer<>(port, said, response.statusCode(), "", secondsSince(from));
       }
     } catch (IOException | RuntimeException e) {
-      return new Answer<>(port, null, 0, text(e, port, limit), secondsSince(from));
+      return new Answer<>(port, null, 0, text(e, port), secondsSince(from));
     }
   }
 
@@ -213,7 +211,7 @@ public final class OperatorsClient implements AutoCloseable {
       return asked.get(limit.toNanos(), TimeUnit.NANOSECONDS);
     } catch (ExecutionException e) {
       Throwable cause = e.getCause();
-      throw new IOException(text(cause == null ? e : cause, port, limit), e);
+      throw new IOException(text(cause == null ? e : cause, port), e);
     } catch (TimeoutException e) {
       asked.cancel(true);
       throw new IOException("it has not answered within " + seconds(limit) + " s", e);
@@ -241,11 +239,11 @@ public final class OperatorsClient implements AutoCloseable {
       return asked.get();
     } catch (ExecutionException e) {
       Throwable cause = e.getCause();
-      return new Answer<>(port, null, 0, text(cause == null ? e : cause, port, limit), 0);
+      return new Answer<>(port, null, 0, text(cause == null ? e : cause, port), 0);
     }
   }
 
-  private static String text(Throwable failure, OperatorsPort port, Duration limit) {
+  private static String text(Throwable failure, OperatorsPort port) {
     String at = port.address().getHostString() + ":" + port.address().getPort();
     return switch (failure) {
       case UnknownHostException e -> "there is no address of " + at;

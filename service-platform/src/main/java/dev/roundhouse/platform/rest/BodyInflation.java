@@ -52,7 +52,7 @@ final class BodyInflation implements FairTurns.Job {
     this.unwanted = unwanted;
   }
 
-  /** The output, or the failure that {@link BodyReader#read} would give. */
+  /** The output, or the failure that {@link BodyReader} would give. */
   CompletableFuture<Body> whole() {
     return whole;
   }

@@ -62,7 +62,7 @@ public final class ClassResults {
   /** What {@link #write} may write at most. */
   public long mostBytes(int rows) {
     int digits = Integer.toString(Math.max(0, elements - 1)).length();
-    long each = Integer.BYTES + valueBytes(dtype) + 1 + digits + 1 + labels.longestBytes();
+    long each = (long) Integer.BYTES + valueBytes(dtype) + 1 + digits + 1 + labels.longestBytes();
     long row = each * classes;
     return row > HUGE / Math.max(1, rows) ? HUGE : row * rows;
   }

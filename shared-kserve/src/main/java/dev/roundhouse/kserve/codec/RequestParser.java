@@ -283,8 +283,8 @@ public final class RequestParser {
     if (typedBytes <= MessageLimits.TYPED_GROWTH_BYTES) {
       return;
     }
-    long read = in.position() - begin;
-    long limit = read + MessageLimits.TYPED_GROWTH_BYTES;
+    int read = in.position() - begin;
+    long limit = (long) read + MessageLimits.TYPED_GROWTH_BYTES;
     if (typedBytes > limit) {
       throw WireException.invalidArgument(
           "typed contents take "

@@ -122,6 +122,12 @@ abstract class SentOnHttp {
     return new Peer(front().port());
   }
 
+  /** Those that the routes were told. A client has its answer before its route is told the end. */
+  void assertTold(String... wanted) {
+    await(() -> told.size() >= wanted.length);
+    assertThat(told).containsExactly(wanted);
+  }
+
   static void await(BooleanSupplier condition) {
     long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
     while (!condition.getAsBoolean()) {

@@ -10,6 +10,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
@@ -46,7 +47,7 @@ class ConnectionEndTest {
               "POST " + path + " HTTP/1.0\r\nConnection: keep-alive\r\nContent-Length: 1\r\n\r\nx");
           String head = peer.head();
           assertThat(head).containsIgnoringCase("Connection: keep-alive");
-          int at = head.toLowerCase().indexOf("content-length: ") + 16;
+          int at = head.toLowerCase(Locale.ROOT).indexOf("content-length: ") + 16;
           peer.socket
               .getInputStream()
               .readNBytes(Integer.parseInt(head.substring(at, head.indexOf('\r', at))));
