@@ -10,10 +10,10 @@ import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
 
 /** sha256 as manifests write it: 64 lower-case hexadecimal digits. */
-final class Digest {
+public final class Digest {
   private Digest() {}
 
-  static String of(byte[] bytes) {
+  public static String of(byte[] bytes) {
     return HexFormat.of().formatHex(sha256().digest(bytes));
   }
 

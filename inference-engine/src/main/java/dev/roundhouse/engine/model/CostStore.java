@@ -1,10 +1,12 @@
 package dev.roundhouse.engine.model;
 
+import dev.roundhouse.bundle.Digest;
 import dev.roundhouse.engine.schedule.CostEstimate;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.channels.FileChannel;
 import java.nio.channels.OverlappingFileLockException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.AtomicMoveNotSupportedException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -15,6 +17,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 import java.util.concurrent.locks.LockSupport;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import tools.jackson.core.JacksonException;
@@ -28,11 +31,16 @@ import tools.jackson.databind.json.JsonMapper;
  * <p>A cost is found again when model, variant, batch size, program and device are the same.
  * Several processes may share a file: each adds what it has measured to what the file holds by
  * then.
+ *
+ * <p>The file is JSON: {@code format}, the sha256 of what costs say, and {@code devices}. A file
+ * whose digest is another is passed over and replaced, for one digit more in a cost would have
+ * every request with a deadline refused. One of a later format is left alone.
  */
 public final class CostStore {
   private static final Logger log = LoggerFactory.getLogger(CostStore.class);
   private static final int LOCK_TRIES = 100;
   private static final long LOCK_PAUSE_NANOS = 10_000_000;
+  private static final int FORMAT = 1;
 
   /** Ten thousand models with ten programs each have 20 MB. */
   private static final long MOST_BYTES = 64L << 20;
@@ -104,6 +112,7 @@ public final class CostStore {
     }
     try {
       Content content = json().readValue(bytes(path), Content.class);
+      content.check();
       content.devices.forEach(
           (name, programs) -> {
             Map<String, Entry> kept = new TreeMap<>(programs);
@@ -139,12 +148,19 @@ public final class CostStore {
     try {
       Path directory = Files.createDirectories(path.toAbsolutePath().getParent());
       try (FileChannel lock = lock(path.resolveSibling(path.getFileName() + ".lock"))) {
+        if (isOfALaterFormat(path)) {
+          log.warn("costs are not kept: {} is of a later format than {}", path, FORMAT);
+          return;
+        }
         Map<String, Map<String, Entry>> devices = read(path);
         Map<String, Entry> programs = devices.computeIfAbsent(device, none -> new TreeMap<>());
         entries.forEach(programs::putIfAbsent);
         programs.putAll(measured);
         entries.putAll(programs);
-        replace(path, directory, json().writeValueAsBytes(new Content(devices)));
+        replace(
+            path,
+            directory,
+            json().writeValueAsBytes(new Content(FORMAT, digest(devices), devices)));
       }
     } catch (IOException e) {
       log.warn("costs are not kept: {} cannot be written: {}", path, e.toString());
@@ -207,8 +223,43 @@ public final class CostStore {
     return model + "/" + variant + "/" + batchSize;
   }
 
-  /** The file. */
-  private record Content(Map<String, Map<String, Entry>> devices) {}
+  private static boolean isOfALaterFormat(Path path) {
+    try {
+      Integer format =
+          Files.exists(path) ? json().readValue(bytes(path), Format.class).format : null;
+      return format != null && format > FORMAT;
+    } catch (IOException | JacksonException | NullPointerException e) {
+      return false; // of no format
+    }
+  }
+
+  /** Of all costs, in their order, however the file is laid out. */
+  private static String digest(Map<String, Map<String, Entry>> devices) {
+    StringBuilder text = new StringBuilder();
+    devices.forEach(
+        (name, programs) -> {
+          text.append(name).append('\n');
+          programs.forEach((key, cost) -> text.append(key).append(' ').append(cost).append('\n'));
+        });
+    return Digest.of(text.toString().getBytes(StandardCharsets.UTF_8));
+  }
+
+  /** What a file of any format says. */
+  private record Format(@Nullable Integer format) {}
+
+  /** The file; one of a build that wrote neither format nor digest has only devices. */
+  private record Content(
+      @Nullable Integer format, @Nullable String sha256, Map<String, Map<String, Entry>> devices) {
+    void check() throws IOException {
+      if (format != null && format > FORMAT) {
+        throw new IOException(
+            "it is of format %d, and this build reads %d".formatted(format, FORMAT));
+      }
+      if ((format != null || sha256 != null) && !digest(devices).equals(sha256)) {
+        throw new IOException("its sha256 is not the recorded one");
+      }
+    }
+  }
 
   /**
    * One program's cost.

@@ -2,6 +2,7 @@ package dev.roundhouse.engine.model;
 
 import dev.roundhouse.bundle.Bundle;
 import dev.roundhouse.bundle.BundleReader;
+import dev.roundhouse.bundle.Digest;
 import dev.roundhouse.bundle.Glue;
 import dev.roundhouse.bundle.LinkRoots;
 import dev.roundhouse.bundle.ProgramCode;
@@ -24,10 +25,7 @@ import dev.roundhouse.engine.schedule.CostEstimate;
 import dev.roundhouse.engine.sequence.SequenceRules;
 import dev.roundhouse.engine.time.NanoClock;
 import java.nio.file.Path;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.util.ArrayList;
-import java.util.HexFormat;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
@@ -200,7 +198,7 @@ final class ModelBuilder {
       CostEstimate cost = new CostEstimate(costAlpha);
       String sha256 = "";
       if (costs.isKept()) {
-        sha256 = sha256(code);
+        sha256 = Digest.of(code);
         costs.seed(cost, image.spec().name(), file.variant(), rows, sha256);
       }
       compiled.add(
@@ -235,14 +233,6 @@ final class ModelBuilder {
       } else {
         cause.addSuppressed(e);
       }
-    }
-  }
-
-  private static String sha256(byte[] code) {
-    try {
-      return HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(code));
-    } catch (NoSuchAlgorithmException e) {
-      throw new IllegalStateException("every Java platform has SHA-256", e);
     }
   }
 

@@ -22,8 +22,10 @@ import java.nio.file.attribute.FileTime;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.Random;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.TimeUnit;
@@ -198,6 +200,26 @@ class WeightDigestsTest {
       assertThat(readsOfALoad(store)).isEqualTo(2);
       assertThat(Files.readString(kept)).isEqualTo(text);
       assertThat(readsOfALoad(store)).isEqualTo(1);
+    }
+  }
+
+  @Test
+  void shouldBelieveNoFileWithABitFlippedOrCutOff() throws IOException {
+    long seed = System.nanoTime();
+    Random random = new Random(seed);
+    try (HostWeightStore store = store()) {
+      readsOfALoad(store);
+      Path kept = files(digests).getFirst();
+      byte[] whole = Files.readAllBytes(kept);
+      for (int at = 0; at < whole.length; at++) {
+        byte[] flipped = whole.clone();
+        flipped[at] ^= (byte) (1 << random.nextInt(8));
+        for (byte[] damaged : List.of(flipped, Arrays.copyOf(whole, at))) {
+          Files.write(kept, damaged);
+          assertThat(readsOfALoad(store)).as("byte %d, seed %d", at, seed).isEqualTo(2);
+          assertThat(kept).hasBinaryContent(whole);
+        }
+      }
     }
   }
 

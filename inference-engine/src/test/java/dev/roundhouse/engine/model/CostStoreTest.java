@@ -3,17 +3,23 @@ package dev.roundhouse.engine.model;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
+import dev.roundhouse.bundle.Digest;
 import dev.roundhouse.engine.EngineOptions;
 import dev.roundhouse.engine.device.SimulatedDeviceOptions;
+import dev.roundhouse.engine.schedule.CostEstimate;
 import dev.roundhouse.engine.testing.Floats;
 import dev.roundhouse.engine.testing.TestBundle;
 import dev.roundhouse.engine.testing.TestEngine;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.util.Arrays;
+import java.util.Optional;
+import java.util.Random;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -58,6 +64,53 @@ class CostStoreTest {
       Files.writeString(file(), nonsense);
       assertThat(meanAfterRestart(10 * MILLIS)).as(nonsense).isEqualTo(10 * MILLIS);
     }
+  }
+
+  @Test
+  void shouldBelieveNoCostInAFileWithABitFlippedOrCutOff() throws IOException {
+    serve(20 * MILLIS, 3);
+    byte[] whole = Files.readAllBytes(file());
+    assertThat(meanIn(whole)).isGreaterThan(10 * MILLIS);
+    long seed = System.nanoTime();
+    Random random = new Random(seed);
+    for (int at = 0; at < whole.length; at++) {
+      byte[] flipped = whole.clone();
+      flipped[at] ^= (byte) (1 << random.nextInt(8));
+      assertThat(meanIn(flipped))
+          .as("byte %d, seed %d", at, seed)
+          .isIn((double) CostEstimate.UNKNOWN_NANOS, meanIn(whole));
+      assertThat(meanIn(Arrays.copyOf(whole, at)))
+          .as("cut off at %d", at)
+          .isEqualTo(CostEstimate.UNKNOWN_NANOS);
+    }
+  }
+
+  /** What is known of the program that {@link #serve} runs. */
+  private double meanIn(byte[] content) throws IOException {
+    Files.write(file(), content);
+    CostEstimate cost = new CostEstimate(0.2);
+    String sha256 = Digest.of(Files.readAllBytes(folder.resolve("model/model.b4.mlir")));
+    CostStore.open(Optional.of(file()), "simulated / Roundhouse simulated device")
+        .seed(cost, "model", 0, 4, sha256);
+    return cost.meanNanos();
+  }
+
+  @Test
+  void shouldReadWhatABuildWithoutADigestWrote() throws IOException {
+    serve(20 * MILLIS, 3);
+    String text = Files.readString(file());
+    double mean = meanIn(text.getBytes(StandardCharsets.UTF_8));
+    String devices = text.substring(text.indexOf("\"devices\""));
+    assertThat(meanIn(("{" + devices).getBytes(StandardCharsets.UTF_8))).isEqualTo(mean);
+  }
+
+  @Test
+  void shouldLeaveAFileOfALaterFormatAlone() throws IOException {
+    Files.createDirectories(file().getParent());
+    String later = "{\"format\": 2, \"devices\": [\"in another way\"]}";
+    Files.writeString(file(), later);
+    serve(20 * MILLIS, 3);
+    assertThat(file()).hasContent(later);
   }
 
   @Test

@@ -10,8 +10,8 @@ import java.util.Set;
 
 /**
  * What one process noted, line by line: {@code process pid millis}, {@code begin}, {@code built},
- * {@code end} and {@code hung}, each with the model; parts are apart by tabs. A line that is cut
- * off, as the last one may be, or not known is passed over.
+ * {@code end} and {@code hung}, each with the model; parts are apart by tabs. A text that is not
+ * known is passed over.
  */
 final class JournalEntry {
   /**

@@ -69,14 +69,18 @@ final class JournalFolder {
   /** Strikes as they are at the moment, by the model they are of. */
   Map<Key, Strike> strikes() throws IOException {
     Map<Key, Strike> strikes = new LinkedHashMap<>();
-    try {
-      for (String line : Files.readAllLines(strikesFile())) {
-        Strike.read(line).ifPresent(strike -> strikes.put(strike.key(), strike));
-      }
-    } catch (NoSuchFileException none) {
-      return strikes;
+    for (String text : strikeLines().good()) {
+      Strike.read(text).ifPresent(strike -> strikes.put(strike.key(), strike));
     }
     return strikes;
+  }
+
+  private CheckedLine.Texts strikeLines() throws IOException {
+    try {
+      return CheckedLine.Texts.read(strikesFile());
+    } catch (NoSuchFileException none) {
+      return new CheckedLine.Texts(List.of(), 0);
+    }
   }
 
   /** Changes the strikes while no other process does. */
@@ -89,7 +93,8 @@ final class JournalFolder {
         change.accept(strikes);
         if (!strikes.equals(before)) {
           Path next = folder.resolve(STRIKES + ".next");
-          Files.write(next, strikes.values().stream().map(Strike::line).toList());
+          Files.write(
+              next, strikes.values().stream().map(Strike::line).map(CheckedLine::of).toList());
           Files.move(next, strikesFile(), StandardCopyOption.ATOMIC_MOVE);
         }
         log.trace("{} is changed under {}", strikesFile(), held);
@@ -102,6 +107,10 @@ final class JournalFolder {
     List<Path> runs;
     try (Stream<Path> files = Files.list(folder)) {
       runs = files.filter(file -> file.toString().endsWith(RUN)).sorted().toList();
+    }
+    int damaged = strikeLines().damaged();
+    if (damaged > 0) {
+      log.warn("{} lines of {} are damaged and passed over", damaged, strikesFile());
     }
     change(strikes -> runs.forEach(run -> judge(run, strikes)));
   }
@@ -117,7 +126,7 @@ final class JournalFolder {
       ByteBuffer slot = ByteBuffer.allocate(Integer.BYTES).order(ByteOrder.nativeOrder());
       channel.read(slot, 0);
       if (Files.exists(entry)) {
-        JournalEntry dead = JournalEntry.read(Files.readAllLines(entry));
+        JournalEntry dead = JournalEntry.read(CheckedLine.Texts.read(entry).good());
         Instant ended = Files.getLastModifiedTime(entry).toInstant();
         note(dead.verdict(slot.getInt(0) - 1, hasCrashed(dead)), ended, strikes);
       }

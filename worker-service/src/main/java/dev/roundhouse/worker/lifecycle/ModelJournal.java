@@ -241,7 +241,7 @@ public final class ModelJournal implements ModelLoadListener, RunMark, AutoClose
     try {
       Files.writeString(
           folder.file(id + JournalFolder.LOG),
-          line + "\n",
+          CheckedLine.of(line) + "\n",
           StandardOpenOption.CREATE,
           StandardOpenOption.APPEND);
     } catch (IOException e) {

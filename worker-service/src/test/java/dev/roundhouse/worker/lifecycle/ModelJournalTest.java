@@ -16,10 +16,14 @@ import dev.roundhouse.engine.time.NanoClock;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.FileTime;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
@@ -247,8 +251,63 @@ class ModelJournalTest {
   void shouldPassOverALineThatIsCutOff() throws Exception {
     dies(journal -> load(journal, "m", 0));
     Path log = folder.resolve("dead1.log");
-    Files.writeString(log, Files.readString(log) + "begin\t\tbro");
+    String cutOff = CheckedLine.of("begin\t\tm\t1\tprint").substring(0, 24);
+    Files.writeString(log, cutOff, StandardOpenOption.APPEND);
     assertLoads("m");
+  }
+
+  @Test
+  void shouldReadWhatABuildWithoutChecksumsWrote() throws Exception {
+    Files.writeString(folder.resolve("strikes"), "2\tLOAD\t1764000000\tit ended\tbad\t1\tprint\n");
+    assertQuarantined("bad", "it ended");
+  }
+
+  @Test
+  void shouldBelieveNoLineWithABitFlippedOrCutOff() throws Exception {
+    for (int i = 0; i < 2; i++) {
+      dies(journal -> journal.onBegin("bad", "1", "print"));
+      dies(journal -> journal.onBegin("worse", "1", "print"));
+      open(folder).close();
+    }
+    Map<JournalEntry.Key, Strike> wrote = JournalFolder.open(folder).strikes();
+    assertThat(wrote).hasSize(2);
+    byte[] strikes = Files.readAllBytes(folder.resolve("strikes"));
+    Path copy = Files.createDirectory(folder.resolve("copy"));
+    for (byte[] damaged : damaged(strikes)) {
+      Files.write(copy.resolve("strikes"), damaged);
+      assertThat(wrote).containsAllEntriesOf(JournalFolder.open(copy).strikes());
+    }
+  }
+
+  @Test
+  void shouldBlameNobodyWhoWasNotLoadedWhenABitIsFlipped() throws Exception {
+    dies(
+        journal -> {
+          load(journal, "good", 0);
+          journal.onBegin("bad", "1", "print");
+        });
+    Path log = folder.resolve("dead1.log");
+    for (byte[] damaged : damaged(Files.readAllBytes(log))) {
+      Files.write(log, damaged);
+      JournalEntry entry = JournalEntry.read(CheckedLine.Texts.read(log).good());
+      assertThat(entry.verdict(0, false).blamed())
+          .extracting(JournalEntry.Key::line)
+          .isSubsetOf("good\t1\tprint", "bad\t1\tprint");
+    }
+  }
+
+  /** Bytes with each bit flipped, and cut off after each byte. */
+  private static List<byte[]> damaged(byte[] whole) {
+    List<byte[]> all = new ArrayList<>();
+    for (int bit = 0; bit < 8 * whole.length; bit++) {
+      byte[] flipped = whole.clone();
+      flipped[bit / 8] ^= (byte) (1 << bit % 8);
+      all.add(flipped);
+    }
+    for (int length = 0; length < whole.length; length++) {
+      all.add(Arrays.copyOf(whole, length));
+    }
+    return all;
   }
 
   @Test
