@@ -24,6 +24,8 @@ final class FakeControl extends ControlServiceImplBase {
         call,
         ModelControlStatusResponse.newBuilder()
             .setWeightCacheMaxBytes(worker.weightRoom)
+            .setGatewayProtocolOldest(worker.protocol)
+            .setGatewayProtocolLatest(worker.protocol)
             .addAllModels(worker.statuses.values())
             .build());
   }

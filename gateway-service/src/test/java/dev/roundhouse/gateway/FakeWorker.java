@@ -1,6 +1,7 @@
 package dev.roundhouse.gateway;
 
 import dev.roundhouse.gateway.fleet.WorkerAddress;
+import dev.roundhouse.kserve.codec.GatewayProtocol;
 import dev.roundhouse.kserve.codec.SpentHeader;
 import dev.roundhouse.kserve.control.proto.ModelStatus;
 import dev.roundhouse.kserve.proto.ModelConfig;
@@ -88,6 +89,9 @@ final class FakeWorker implements AutoCloseable {
 
   volatile long weightRoom;
 
+  /** The one version that it speaks. */
+  volatile int protocol = GatewayProtocol.LATEST;
+
   /** What operators are answered, by path. */
   final Map<String, String> operators = new ConcurrentHashMap<>();
 
@@ -131,6 +135,7 @@ final class FakeWorker implements AutoCloseable {
   /** As a worker that has just started, with these models. */
   void reset(String... with) throws IOException {
     ready = true;
+    protocol = GatewayProtocol.LATEST;
     failure = Status.OK;
     sameNamespace = true;
     refusesUnread = false;

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.google.protobuf.ByteString;
+import dev.roundhouse.kserve.codec.GatewayProtocol;
 import dev.roundhouse.kserve.proto.ModelInferRequest;
 import dev.roundhouse.kserve.proto.ModelInferResponse;
 import dev.roundhouse.kserve.proto.ModelMetadataRequest;
@@ -243,6 +244,21 @@ class GatewayTest extends TwoWorkers {
         .contains("\"w0\":\"not ready\"", "\"w1\":\"UNAVAILABLE");
     w1.start();
     gateway.awaitReady(1);
+  }
+
+  @Test
+  void shouldNotAskAWorkerOfALaterProtocolAndSayWhy() throws Exception {
+    w0.protocol = GatewayProtocol.LATEST + 1;
+    gateway.awaitReady(1);
+    for (int i = 0; i < 10; i++) {
+      assertThat(gateway.stub().modelInfer(request("both").build()).getId()).isEqualTo("w1");
+    }
+    assertThat(w0.calls).isEmpty();
+    assertThat(gateway.management("/actuator/workers"))
+        .contains(
+            "it speaks versions 2 to 2 of the protocol with gateways, and this gateway 0 to 1; upgrade the gateway");
+    w0.protocol = GatewayProtocol.OLDEST;
+    gateway.awaitReady(2);
   }
 
   @Test

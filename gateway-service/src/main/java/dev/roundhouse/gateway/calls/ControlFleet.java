@@ -65,6 +65,8 @@ public final class ControlFleet {
     }
     return answers.getFirst().toBuilder()
         .clearModels()
+        .clearGatewayProtocolOldest()
+        .clearGatewayProtocolLatest()
         .addAllModels(models.values())
         .setWeightCacheMaxBytes(limited ? room : 0)
         .build();

@@ -156,9 +156,9 @@ public final class FleetWatch implements AutoCloseable {
     listener.accept(looks);
   }
 
-  /** A TLS failure needs an operator: it is reported once. */
+  /** A failure that needs an operator is reported once. */
   private static void tell(Watched worker) {
-    String trouble = worker.last.disagreesOnTls() ? worker.last.failure() : "";
+    String trouble = worker.last.needsOperator() ? worker.last.failure() : "";
     if (!trouble.isEmpty() && !trouble.equals(worker.told)) {
       log.warn("worker '{}' cannot be asked: {}", worker.link.name(), trouble);
     }

@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  * @param control what models have cost and where their weights are; empty for a server without a
  *     control service
  * @param failure why it was not asked, or is not ready though it says so; empty for none
- * @param disagreesOnTls the failure is one of TLS, which does not mend itself
+ * @param needsOperator the failure does not mend itself: one of TLS, or of versions
  */
 public record WorkerLook(
     WorkerLink link,
@@ -36,7 +36,7 @@ public record WorkerLook(
     Map<String, Boolean> models,
     Optional<WorkerStatus> control,
     String failure,
-    boolean disagreesOnTls) {
+    boolean needsOperator) {
   private static final String READY = "READY";
 
   /** Assumed load rate of weights until a worker reports one. */
@@ -71,16 +71,26 @@ public record WorkerLook(
             (done, failure) ->
                 failure == null
                     ? CompletableFuture.completedFuture(
-                        new WorkerLook(
-                            link,
-                            address,
-                            ready.join(),
-                            withUnlisted(index.join(), control.join()),
-                            control.join(),
-                            "",
-                            false))
+                        answered(link, address, ready.join(), index.join(), control.join()))
                     : link.tlsTrouble(failure).thenApply(tls -> silent(link, failure, tls)))
         .thenCompose(Function.identity());
+  }
+
+  private static WorkerLook answered(
+      WorkerLink link,
+      InetSocketAddress address,
+      boolean ready,
+      Map<String, Boolean> index,
+      Optional<WorkerStatus> control) {
+    String foreign = control.map(WorkerStatus::foreignProtocol).orElse("");
+    return new WorkerLook(
+        link,
+        address,
+        ready && foreign.isEmpty(),
+        withUnlisted(index, control),
+        control,
+        foreign,
+        !foreign.isEmpty());
   }
 
   /** The state of a worker that has not been asked yet. */

@@ -1,5 +1,6 @@
 package dev.roundhouse.gateway.fleet;
 
+import dev.roundhouse.kserve.codec.GatewayProtocol;
 import dev.roundhouse.kserve.control.proto.ModelControlStatusResponse;
 import dev.roundhouse.kserve.control.proto.ModelStatus;
 import java.util.Collections;
@@ -12,10 +13,15 @@ import java.util.Map;
  * @param externallyManaged weights reach its device only when its operator asks for them
  * @param weightRoomBytes that its device has for weights; 0 when that is not known, or nothing
  *     limits it
+ * @param protocolOldest of {@link GatewayProtocol}, as {@code protocolLatest}
  * @param models by name
  */
 public record WorkerStatus(
-    boolean externallyManaged, long weightRoomBytes, Map<String, ModelStatus> models) {
+    boolean externallyManaged,
+    long weightRoomBytes,
+    int protocolOldest,
+    int protocolLatest,
+    Map<String, ModelStatus> models) {
   private static final String EXTERNALLY_MANAGED = "externally_managed";
 
   public static WorkerStatus of(ModelControlStatusResponse response) {
@@ -24,6 +30,22 @@ public record WorkerStatus(
     return new WorkerStatus(
         response.getResidencyMode().equals(EXTERNALLY_MANAGED),
         Math.max(0, response.getWeightCacheMaxBytes()),
+        response.getGatewayProtocolOldest(),
+        response.getGatewayProtocolLatest(),
         Collections.unmodifiableMap(models));
+  }
+
+  /** Why a gateway of this build must not ask it; empty when it may. */
+  String foreignProtocol() {
+    if (GatewayProtocol.isSpoken(protocolOldest, protocolLatest)) {
+      return "";
+    }
+    return "it speaks versions %d to %d of the protocol with gateways, and this gateway %d to %d; upgrade the %s"
+        .formatted(
+            protocolOldest,
+            protocolLatest,
+            GatewayProtocol.OLDEST,
+            GatewayProtocol.LATEST,
+            protocolOldest > GatewayProtocol.LATEST ? "gateway" : "worker");
   }
 }

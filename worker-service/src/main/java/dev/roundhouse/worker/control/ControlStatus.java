@@ -10,6 +10,7 @@ import dev.roundhouse.engine.dispatch.DispatchState.Place;
 import dev.roundhouse.engine.hostweights.HostWeightsKind;
 import dev.roundhouse.engine.hostweights.HostWeightsReport;
 import dev.roundhouse.engine.observe.Metric;
+import dev.roundhouse.kserve.codec.GatewayProtocol;
 import dev.roundhouse.kserve.control.proto.ModelControlStatusResponse;
 import dev.roundhouse.kserve.control.proto.ModelStatus;
 import dev.roundhouse.kserve.control.proto.Residency;
@@ -36,6 +37,8 @@ final class ControlStatus {
         ModelControlStatusResponse.newBuilder()
             .setResidencyMode(mode.name().toLowerCase(Locale.ROOT))
             .setDiscipline(scheduler.dispatch().discipline())
+            .setGatewayProtocolOldest(GatewayProtocol.OLDEST)
+            .setGatewayProtocolLatest(GatewayProtocol.LATEST)
             .setWeightCacheMaxBytes(
                 pool == Long.MAX_VALUE ? 0 : Math.max(0, pool - weights.pinnedBytes()));
     Map<String, LaneState> lanes = new HashMap<>();
