@@ -34,7 +34,7 @@ def answers_live(stub: GRPCInferenceServiceStub) -> bool:
 
 
 def test_should_answer_but_not_be_ready_when_models_still_compile(tmp_path: Path, launch: Launch) -> None:
-    names = [damaged_bundles.copy_sample("digits", tmp_path / "models", f"digits-{i}").name for i in range(8)]
+    names = [damaged_bundles.copy_sample("digits", tmp_path / "models", f"digits-{i}").name for i in range(4)]
     worker = launch(tmp_path / "models", COMPILE_EVERYTHING)
     options = [("grpc.initial_reconnect_backoff_ms", 50), ("grpc.max_reconnect_backoff_ms", 50)]
     with grpc.insecure_channel(worker.address, options) as channel:

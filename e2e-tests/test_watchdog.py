@@ -79,33 +79,39 @@ def test_should_end_every_call_and_exit_with_its_code_when_a_program_never_ends(
     assert f"the process exits with code {EXIT_CODE}" in log
 
 
-@pytest.mark.parametrize("by", ["gRPC", "HTTP"])
-def test_should_end_one_worker_of_three_when_a_program_never_ends_behind_a_gateway(
-    by: str, tmp_path: Path, report: Report
-) -> None:
+def test_should_end_one_worker_each_time_a_program_never_ends_behind_a_gateway(tmp_path: Path, report: Report) -> None:
     spinning_bundle.write(tmp_path / "models", "spin", costly=True)
     damaged_bundles.copy_sample("simple", tmp_path / "models")
     node = NodeProcess.launch(3, tmp_path / "models", tmp_path / "node.log", LIMIT)
     try:
         with logs_shown(node), grpc.insecure_channel(node.await_ready().address) as channel:
             stub = GRPCInferenceServiceStub(channel)
-            began = time.monotonic()
-            hanging = ThreadPoolExecutor(1).submit(hang, node, by)
-            wait_until(lambda: any(map(runs, node.workers)), 30, "the endless program runs")
-            waiting = [stub.ModelInfer.future(request("simple", simple_inputs())) for _ in range(3 * CALLS)]
-            assert hanging.result(60) == (503, "true")
-            told = time.monotonic() - began
-            errors = [call.exception(60) for call in waiting]
-            wait_until(lambda: any(worker.process.poll() is not None for worker in node.workers), 30, "one ends")
-            after = [stub.ModelInfer(request("simple", simple_inputs())) for _ in range(3 * CALLS)]
-            wait_until(lambda: time.monotonic() - began > told + LIMIT_SECONDS + 2, 30, "a second one would have ended")
-            codes = [worker.process.poll() for worker in node.workers]
+            for count, by in enumerate(("gRPC", "HTTP"), 1):
+                told, errors = end_one(node, stub, by, count)
+                codes = [worker.process.poll() for worker in node.workers]
+                report(f"by {by}: told after {told:.1f} s, workers ended with {codes}, {len(errors)} calls that waited")
+                assert sorted(codes, key=str) == [EXIT_CODE] * count + [None] * (3 - count)
+                assert errors == [None] * (3 * CALLS), "those that waited at the worker that failed go to others"
     finally:
         node.close()
-    report(f"by {by}: told after {told:.1f} s, workers ended with {codes}, {len(waiting)} calls that waited answered")
-    assert sorted(codes, key=str) == [EXIT_CODE, None, None]
-    assert errors == [None] * len(waiting), "those that waited at the worker that failed are answered by others"
-    assert len(after) == 3 * CALLS
+
+
+def end_one(
+    node: NodeProcess, stub: GRPCInferenceServiceStub, by: str, count: int
+) -> tuple[float, list[Exception | None]]:
+    """After how long the call that never ends is told, and what became of others; ``count`` workers have ended then."""
+    began = time.monotonic()
+    hanging = ThreadPoolExecutor(1).submit(hang, node, by)
+    wait_until(lambda: any(map(runs, node.workers)), 30, "the endless program runs")
+    waiting = [stub.ModelInfer.future(request("simple", simple_inputs())) for _ in range(3 * CALLS)]
+    assert hanging.result(60) == (503, "true")
+    told = time.monotonic() - began
+    errors = [call.exception(60) for call in waiting]
+    wait_until(lambda: sum(worker.process.poll() is not None for worker in node.workers) == count, 30, "one ends")
+    for _ in range(3 * CALLS):
+        stub.ModelInfer(request("simple", simple_inputs()))
+    wait_until(lambda: time.monotonic() - began > told + LIMIT_SECONDS + 2, 30, "another one would have ended")
+    return told, errors
 
 
 def runs(worker: WorkerProcess) -> bool:

@@ -2,6 +2,7 @@
 
 An application that cannot use its cache starts without it. ``ROUNDHOUSE_E2E_TRAINED`` names a folder for test processes
 that share them, and compiled programs; else each process has its own, which goes when it ends.
+``ROUNDHOUSE_E2E_JVM`` has further options for all of them.
 """
 
 import atexit
@@ -59,4 +60,5 @@ def trained(jar: Path, run: Callable[[Path, str, Path], str]) -> Trained:
                 warnings.warn(
                     f"{jar.name} starts without an AOT cache, for its training run left none: {log}", stacklevel=2
                 )
-    return Trained(unpacked, (f"-XX:AOTCache={cache}",) if cache.exists() else ())
+    options = os.environ.get("ROUNDHOUSE_E2E_JVM", "").split()
+    return Trained(unpacked, (*([f"-XX:AOTCache={cache}"] if cache.exists() else []), *options))

