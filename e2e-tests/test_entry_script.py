@@ -105,9 +105,11 @@ def test_should_refuse_to_show_what_is_not_there(arguments: tuple[str, ...], cod
         (("--soak=0",), "and not '0'"),
         (("--soak=1,x",), "and not '1,x'"),
         (("--faults", "--soak=1"), "--faults and --soak are different tests"),
+        (("--upgrade",), "--upgrade takes a commit of this repository, such as HEAD~1, and not ''"),
+        (("--upgrade=no-such",), "and not 'no-such'"),
     ],
 )
-def test_should_refuse_to_test_for_a_time_that_is_none(arguments: tuple[str, ...], complaint: str) -> None:
+def test_should_refuse_to_test_for_what_is_none(arguments: tuple[str, ...], complaint: str) -> None:
     result = run("test", *arguments)
     assert result.returncode == 2
     assert complaint in result.stderr

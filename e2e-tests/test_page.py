@@ -128,6 +128,12 @@ def test_should_sort_filter_and_be_used_by_keys(of_many: Seen) -> None:
     assert of_many["paused"] == "true"
 
 
+def test_should_ask_for_a_token_until_one_is_known_and_keep_it_nowhere(of_many: Seen) -> None:
+    assert of_many["wanted"] == ["a token is wanted", "the bearer token is not known here"]
+    assert of_many["changed"] == 'done: {"weight":2.5}'
+    assert of_many["kept"] == [0, 0, 0, 0]  # local storage, session storage, cookies, the field
+
+
 def test_should_be_named_for_screen_readers_and_fit_every_screen(of_many: Seen) -> None:
     assert of_many["named"] == 1
     assert of_many["timeline"] == 1

@@ -64,6 +64,7 @@ def test_should_take_pictures_and_tell_how_soon_all_is_shown(worker: WorkerProce
     done = subprocess.run(command, capture_output=True, text=True, env=node_environment(), timeout=SECONDS)
     assert done.returncode == 0, done.stderr
     seen = json.loads(done.stdout)
+    report(f"ms until something is painted: {seen['first']}")
     report(f"ms until rows are painted, of {len(seen['painted'])} pages: {seen['painted']}; all models: {seen['all']}")
     assert seen["errors"] == []
     assert {picture.stem for picture in folder.glob("ui-*.png")} >= {"ui-light", "ui-dark", "ui-narrow"}

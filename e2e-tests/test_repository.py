@@ -19,7 +19,7 @@ import adding_bundle
 import damaged_bundles
 from calls import infer, request, simple_inputs
 from conftest import Launch, Report
-from worker_process import COMPILE_EVERYTHING, WorkerProcess, wait_until
+from worker_process import COMPILE_EVERYTHING, SAMPLE_MODELS, WorkerProcess, wait_until
 
 CALLERS = 4
 CYCLES = int(os.environ.get("ROUNDHOUSE_E2E_CYCLES", "150"))  # 1000 take three minutes or more
@@ -107,6 +107,31 @@ def test_should_fail_no_call_when_a_bundle_is_replaced_by_a_broken_one_and_then_
         for caller in callers:
             caller.join()
     assert [failure for caller in callers for failure in caller.failed] == []
+
+
+def test_should_answer_alike_from_a_copy_that_was_made_while_the_repository_was_served(
+    tmp_path: Path, launch: Launch
+) -> None:
+    repository = shutil.copytree(SAMPLE_MODELS, tmp_path / "models")
+    served = launch(repository).await_ready()
+    caller = SteadyCaller(served, 1)
+    caller.start()
+    try:
+        wait_until(lambda: caller.calls > 20, SECONDS, "first calls")
+        backup = shutil.copytree(repository, tmp_path / "backup")
+    finally:
+        caller.over.set()
+        caller.join()
+    assert caller.failed == []
+    inputs = simple_inputs(start=7)
+    with served.client() as client:
+        expected = infer(client, "simple", inputs).as_numpy("OUTPUT0")
+        models = set(index(client))
+    served.terminate()
+    shutil.rmtree(repository)
+    with launch(backup).await_ready().client() as client:
+        assert set(index(client)) == models
+        np.testing.assert_array_equal(infer(client, "simple", inputs).as_numpy("OUTPUT0"), expected)
 
 
 def test_should_follow_what_is_added_renamed_and_removed(tmp_path: Path, launch: Launch) -> None:

@@ -167,6 +167,7 @@ function document(path, worker, second) {
   return { programs: PROGRAMS, history: HISTORY };
 }
 
+const TOKEN = 'of-an-operator'; // which changes at the worker's page need
 const began = Date.now();
 const server = http.createServer((request, response) => {
   const url = new URL(request.url, 'http://localhost');
@@ -178,6 +179,9 @@ const server = http.createServer((request, response) => {
     chosenEvents(response, process, worker);
   } else if (request.method === 'POST' && rest.startsWith('actuator/recording')) {
     response.writeHead(200, { 'Content-Type': 'application/octet-stream' }).end('FLR');
+  } else if (request.method === 'POST' && !process && request.headers.authorization !== `Bearer ${TOKEN}`) {
+    response.writeHead(401, { 'Content-Type': 'application/json' });
+    response.end(JSON.stringify({ error: request.headers.authorization ? 'the bearer token is not known here' : 'a token is wanted' }));
   } else if (request.method === 'POST') {
     change(request, response, worker);
   } else if (rest.startsWith('actuator/')) {

@@ -50,10 +50,13 @@ OF_A_SILENT_WORKER[SUMS] = {UNAVAILABLE, LATE, LOST_SEQUENCE}
 OF_A_SILENT_WORKER[SHARED] = {UNAVAILABLE, LATE, LOST_REGION, KNOWN_REGION}
 OF_A_GATEWAY_THAT_ENDS = {kind: {UNAVAILABLE} for kind in EVERYBODY} | {SHARED: {UNAVAILABLE, KNOWN_REGION}}
 OF_A_SILENT_GATEWAY = {kind: {UNAVAILABLE, LATE} for kind in EVERYBODY} | {SHARED: {UNAVAILABLE, LATE, KNOWN_REGION}}
+REPLACE_WORKER, REPLACE_GATEWAY = "replace a worker", "replace a gateway"  # in order, by test_upgrade.py
 # What a fault may cost whom; of a gateway those alone who ask it.
 EXCUSES: dict[str, dict[str, set[str]]] = {
     "kill a worker": OF_ITS_WORKER,
     "hung device": OF_ITS_WORKER,
+    REPLACE_WORKER: OF_ITS_WORKER,
+    REPLACE_GATEWAY: OF_A_GATEWAY_THAT_ENDS,
     "kill a gateway": OF_A_GATEWAY_THAT_ENDS,
     "stop a gateway": OF_A_SILENT_GATEWAY,
     "stop a worker": OF_A_SILENT_WORKER,
@@ -135,7 +138,10 @@ class Verdict:
         if len(self.violations) < MOST_SHOWN:
             self.violations.append(text)
         for kind in set(kinds):
-            self.tallies[kind].violations += 1
+            self.tally(kind).violations += 1
+
+    def tally(self, kind: str) -> Tally:
+        return self.tallies.setdefault(kind, Tally())
 
 
 class Checker:
@@ -147,7 +153,7 @@ class Checker:
         self.verdict = Verdict()
         for spell in spells:
             for fault in spell.faults:
-                tally = self.verdict.tallies[fault.kind]
+                tally = self.verdict.tally(fault.kind)
                 tally.injected += 1
                 tally.whole = max(tally.whole, spell.whole - fault.ended)
             if spell.whole - max(fault.ended for fault in spell.faults) > WHOLE_SECONDS:
@@ -216,7 +222,7 @@ class Checker:
         if not excused:
             self.verdict.violate(f"no fault excuses it ({', '.join(map(names, around))}): {request}", kinds(around))
         for fault in excused:
-            tally = self.verdict.tallies[fault.kind]
+            tally = self.verdict.tally(fault.kind)
             tally.recovery = max(tally.recovery, request.ended - fault.ended)
 
     def _around(self, began: float, ended: float) -> list[Spell]:
@@ -243,6 +249,8 @@ def excuses(fault: Happened, request: Request) -> bool:
         return request.model == models.WASTER and request.outcome in GARBAGE_EXCUSES
     if fault.target.startswith("gateway") and fault.target != request.gateway:
         return False
+    if fault.kind == REPLACE_GATEWAY and request.began < fault.began:
+        return False  # it ends what it has begun
     return request.outcome in EXCUSES.get(fault.kind, {}).get(request.kind, ())
 
 

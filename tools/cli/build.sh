@@ -85,6 +85,28 @@ ensure_all_built() {
     end_step "built"
 }
 
+# Step: the jars of an earlier commit, built in a tree of its own and kept; leaves their folder in EARLIER_JARS.
+ensure_earlier() { # COMMIT
+    local commit tree
+    begin_step "build $1"
+    commit=$(git -C "$ROOT" rev-parse --verify --end-of-options "$1^{commit}")
+    # shellcheck disable=SC2034  # for those who source this
+    EARLIER_JARS=$CACHE/earlier/$commit
+    if [[ -e $EARLIER_JARS/gateway.jar ]]; then
+        end_step "found $EARLIER_JARS"
+        return
+    fi
+    tree=$(mktemp -d)
+    git -C "$ROOT" worktree add --quiet --detach --force "$tree" "$commit"
+    run_build "$CACHE/logs/build-earlier.log" env -C "$tree" mvn -B -ntp -DskipTests \
+        -pl worker-service,gateway-service -am package
+    mkdir -p "$EARLIER_JARS"
+    mv "$tree"/worker-service/target/worker-service-*.jar "$EARLIER_JARS/worker.jar"
+    mv "$tree"/gateway-service/target/gateway-service-*.jar "$EARLIER_JARS/gateway.jar"
+    git -C "$ROOT" worktree remove --force "$tree"
+    end_step "built"
+}
+
 # run_build LOG COMMAND...: run_logged, with a line for each module that Maven begins with.
 run_build() {
     local log=$1 shown=0

@@ -16,7 +16,7 @@ usage_test() {
     cat <<'TXT'
 Usage: ./roundhouse test [--quick | --mutation[=PACKAGES] | --fuzz[=ROUNDS] | --images | --chart | --cluster | --kubelet |
                           --gateway | --scrape | --trace | --pictures | --faults | --attack[=ROWS] |
-                          --soak=HOURS[,SEED] | --import | --torch | --demos]
+                          --soak=HOURS[,SEED] | --upgrade=COMMIT | --import | --torch | --demos]
 
 Runs everything CI runs: the Maven build with its tests and format check, the exporter's Python tests, the shell
 scripts' checks, and the end-to-end tests against a real server. Ends with a table of stages; the exit code is 1 when
@@ -65,6 +65,10 @@ TXT
               minutes) while a plan that SEED makes (the clock, if not said) ends, stops, cuts off and fills parts of it;
               checks what every request saw, and prints one table (docs/reliability.md). Takes 4 GiB of memory; leaves
               partitions and full disks out unless it is run as root
+  --upgrade=COMMIT
+              instead, builds COMMIT beside this tree, replaces two workers and two gateways of that build by this one's
+              and puts them back, one by one under mixed traffic, and checks what every request saw (docs/upgrade.md).
+              Takes a quarter of an hour; needs git and the repository's history
   --demos     instead, runs the demos that make a bundle first, each of which compares its answers with a peer's. Takes
               three minutes, and the first time twelve and a download of 170 MB. Leaves out demo detect where no PyTorch
               is in the cache; that demo fetches it
@@ -80,7 +84,7 @@ STAGES=()
 STAGE_FAILED=
 
 command_test() {
-    local quick='' mutation='' packages='' fuzz='' deployed='' rows='' soak=''
+    local quick='' mutation='' packages='' fuzz='' deployed='' rows='' soak='' earlier=''
     while (($# > 0)); do
         case $1 in
             -h | --help)
@@ -112,6 +116,15 @@ command_test() {
                 rows=${1#--attack=}
                 [[ $rows =~ ^[0-9]+[a-z]?(,[0-9]+[a-z]?)*$ ]] ||
                     misuse "--attack takes rows such as 2,10 and not '$rows'" test
+                ;;
+            --upgrade | --upgrade=*)
+                [[ -z $deployed || $deployed == upgrade ]] ||
+                    misuse "--$deployed and --upgrade are different tests; give one" test
+                deployed=upgrade
+                earlier=${1#--upgrade}
+                earlier=${earlier#=}
+                git -C "$ROOT" rev-parse --verify --quiet --end-of-options "$earlier^{commit}" >/dev/null ||
+                    misuse "--upgrade takes a commit of this repository, such as HEAD~1, and not '$earlier'" test
                 ;;
             --soak | --soak=*)
                 [[ -z $deployed || $deployed == soak ]] ||
@@ -182,6 +195,12 @@ command_test() {
             begin_steps 4
             prepare_clients
             stage "soak, ${soak%,*} h" soak_tests "$soak"
+        elif [[ $deployed == upgrade ]]; then
+            begin_steps 6
+            prepare_clients
+            ensure_earlier "$earlier"
+            ensure_all_built worker-service gateway-service
+            stage "upgrade from $earlier" upgrade_tests
         else
             test_kube "$deployed"
         fi
@@ -359,6 +378,12 @@ soak_tests() { # HOURS[,SEED]
         exec "$E2E_PYTHON" -m pytest -v -p no:cacheprovider soak
 }
 
+upgrade_tests() {
+    cd "$ROOT/e2e-tests" || exit
+    ROUNDHOUSE_E2E_UPGRADE_FROM=$EARLIER_JARS ROUNDHOUSE_E2E_JAR=${JARS[0]} ROUNDHOUSE_E2E_GATEWAY_JAR=${JARS[1]} \
+        exec "$E2E_PYTHON" -m pytest -v -p no:cacheprovider test_upgrade.py
+}
+
 # Some tests start a node: its jars are built here, or a test would wait for that.
 end_to_end_tests() {
     begin_steps 1
@@ -380,7 +405,9 @@ run_end_to_end() { # what the choice of tests begins with
     cd "$ROOT/e2e-tests" || exit
     ROUNDHOUSE_E2E_TRAINED=$(mktemp -d) # for all processes of tests, which would each train their own
     export ROUNDHOUSE_E2E_TRAINED
-    "$E2E_PYTHON" -m pytest -q -p no:cacheprovider --durations=5 -m "$1not alone" -n 2 --dist loadfile || code=1
+    # those that measure nothing end before C2 has paid for itself
+    ROUNDHOUSE_E2E_JVM=-XX:TieredStopAtLevel=1 \
+        "$E2E_PYTHON" -m pytest -q -p no:cacheprovider --durations=5 -m "$1not alone" -n 2 --dist loadfile || code=1
     "$E2E_PYTHON" -m pytest -q -p no:cacheprovider --durations=5 -m "$1alone" || code=1
     rm -r "$ROUNDHOUSE_E2E_TRAINED"
     return "$code"
