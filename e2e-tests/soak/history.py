@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from soak import models
-from soak.plan import KINDS
+from soak.plan import KINDS, WORKERS
 
 GRACE_SECONDS = 2.0
 # Callers connect again within half a second, and a region is registered again by the request that misses it.
@@ -48,8 +48,10 @@ OF_ITS_WORKER = {
 OF_A_SILENT_WORKER = {kind: {UNAVAILABLE, LATE} for kind in EVERYBODY}
 OF_A_SILENT_WORKER[SUMS] = {UNAVAILABLE, LATE, LOST_SEQUENCE}
 OF_A_SILENT_WORKER[SHARED] = {UNAVAILABLE, LATE, LOST_REGION, KNOWN_REGION}
-OF_A_GATEWAY_THAT_ENDS = {kind: {UNAVAILABLE} for kind in EVERYBODY} | {SHARED: {UNAVAILABLE, KNOWN_REGION}}
-OF_A_SILENT_GATEWAY = {kind: {UNAVAILABLE, LATE} for kind in EVERYBODY} | {SHARED: {UNAVAILABLE, LATE, KNOWN_REGION}}
+OF_A_GATEWAY_THAT_ENDS = {kind: {UNAVAILABLE} for kind in EVERYBODY}
+OF_A_GATEWAY_THAT_ENDS[SHARED] = {UNAVAILABLE, LOST_REGION, KNOWN_REGION}
+OF_A_SILENT_GATEWAY = {kind: {UNAVAILABLE, LATE} for kind in EVERYBODY}
+OF_A_SILENT_GATEWAY[SHARED] = {UNAVAILABLE, LATE, LOST_REGION, KNOWN_REGION}
 REPLACE_WORKER, REPLACE_GATEWAY = "replace a worker", "replace a gateway"  # in order, by test_upgrade.py
 # What a fault may cost whom; of a gateway those alone who ask it.
 EXCUSES: dict[str, dict[str, set[str]]] = {
@@ -64,6 +66,9 @@ EXCUSES: dict[str, dict[str, set[str]]] = {
     "slow device": {kind: {LATE} for kind in EVERYBODY},
 }
 GARBAGE_EXCUSES = {FULL, LATE}
+TAKE_A_WORKER = {"kill a worker", "hung device", "stop a worker", "partition"}
+# A call to unregister that its client has given up on, as its gateway was stopped or ended, may still be carried out.
+OF_REGIONS = {LOST_REGION, KNOWN_REGION}
 
 
 @dataclass(frozen=True)
@@ -218,7 +223,8 @@ class Checker:
         if not around:
             self.verdict.violate(f"failed in a quiet spell: {request}")
             return
-        excused = [fault for spell in around for fault in spell.faults if excuses(fault, request)]
+        faults = [fault for spell in around for fault in spell.faults]
+        excused = [fault for fault in faults if excuses(fault, request)] or without_workers(faults, request)
         if not excused:
             self.verdict.violate(f"no fault excuses it ({', '.join(map(names, around))}): {request}", kinds(around))
         for fault in excused:
@@ -248,10 +254,18 @@ def excuses(fault: Happened, request: Request) -> bool:
     if fault.kind == "garbage":
         return request.model == models.WASTER and request.outcome in GARBAGE_EXCUSES
     if fault.target.startswith("gateway") and fault.target != request.gateway:
-        return False
+        return request.outcome in OF_REGIONS and request.outcome in EXCUSES.get(fault.kind, {}).get(request.kind, ())
     if fault.kind == REPLACE_GATEWAY and request.began < fault.began:
         return False  # it ends what it has begun
     return request.outcome in EXCUSES.get(fault.kind, {}).get(request.kind, ())
+
+
+def without_workers(faults: list[Happened], request: Request) -> list[Happened]:
+    """Those that excuse it together, as there was no worker left."""
+    takers = [fault for fault in faults if fault.kind in TAKE_A_WORKER]
+    if len({fault.target for fault in takers}) < len(WORKERS):
+        return []
+    return takers if request.outcome in OF_A_SILENT_WORKER[request.kind] else []
 
 
 def kinds(spells: Iterable[Spell]) -> list[str]:

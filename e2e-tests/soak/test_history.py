@@ -112,6 +112,20 @@ def test_should_excuse_by_a_gateway_those_alone_who_ask_it() -> None:
     assert verdict(*lines, spells=(GATEWAY_KILLED,)).violations == []
 
 
+def test_should_excuse_everybody_when_no_worker_is_left_and_else_not() -> None:
+    hung = Happened("hung device", "worker0", 100, 104)
+    lines = (began(at=102), ended(at=103, outcome="UNAVAILABLE no worker is ready"))
+    assert verdict(*lines, spells=(Spell((hung, *KILLED.faults), 100, 130),)).violations == []
+    assert verdict(*lines, spells=(Spell((hung,), 100, 130),)).count == 1
+    assert verdict(*lines, spells=(KILLED,)).count == 1
+
+
+def test_should_excuse_a_region_that_a_gateway_took_back_late_whoever_asks() -> None:
+    lines = (began("shared-1-1", at=102), ended("shared-1-1", at=103, outcome="LOST_REGION not found"))
+    assert verdict(*lines, spells=(GATEWAY_KILLED,)).violations == []
+    assert verdict(*lines, spells=(RELOADED,)).count == 1
+
+
 def test_should_excuse_nothing_when_the_node_has_been_whole_for_a_while() -> None:
     seen = verdict(began("stream-1-1", 107), ended("stream-1-1", 108, "UNAVAILABLE gone"), spells=(KILLED,))
     assert "failed in a quiet spell" in seen.violations[0]

@@ -106,7 +106,6 @@ class Caller:
             if not self.going.is_set():
                 self.rests.set()
                 self.going.wait()
-                self.rests.clear()
             self.turn()
             time.sleep(self.settings.pause * self.chance.uniform(0.5, 1.5))
 
@@ -439,6 +438,8 @@ def main() -> None:
         threading.Thread(target=caller.run, daemon=True).start()
     for line in sys.stdin:
         if line.strip() == "go":
+            for caller in callers:
+                caller.rests.clear()  # here: one that has not woken up when it is to rest again does not rest yet
             going.set()
         else:
             going.clear()

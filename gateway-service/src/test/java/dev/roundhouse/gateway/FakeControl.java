@@ -24,6 +24,7 @@ final class FakeControl extends ControlServiceImplBase {
         call,
         ModelControlStatusResponse.newBuilder()
             .setWeightCacheMaxBytes(worker.weightRoom)
+            .setInstance(worker.instance)
             .setGatewayProtocolOldest(worker.protocol)
             .setGatewayProtocolLatest(worker.protocol)
             .addAllModels(worker.statuses.values())

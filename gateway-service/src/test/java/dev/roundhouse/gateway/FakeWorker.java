@@ -20,6 +20,7 @@ import java.net.InetSocketAddress;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.UUID;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
@@ -92,6 +93,9 @@ final class FakeWorker implements AutoCloseable {
   /** The one version that it speaks. */
   volatile int protocol = GatewayProtocol.LATEST;
 
+  /** Which start this is. */
+  volatile String instance = "";
+
   /** What operators are answered, by path. */
   final Map<String, String> operators = new ConcurrentHashMap<>();
 
@@ -147,6 +151,7 @@ final class FakeWorker implements AutoCloseable {
     configs.clear();
     statuses.keySet().retainAll(Set.of(with));
     memory.reset();
+    instance = UUID.randomUUID().toString();
     for (String model : with) {
       add(model, 0);
     }
@@ -163,6 +168,7 @@ final class FakeWorker implements AutoCloseable {
   /** At the same port as before, and knowing nothing of what clients told it. */
   void start() throws IOException {
     memory.forget();
+    instance = UUID.randomUUID().toString();
     NettyServerBuilder builder =
         NettyServerBuilder.forAddress(loopback(port))
             .addService(ServerInterceptors.intercept(new FakeInference(this), this::noteSpent))

@@ -3,6 +3,8 @@ package dev.roundhouse.gateway;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.google.protobuf.ByteString;
+import dev.roundhouse.gateway.fleet.WorkerLink;
+import dev.roundhouse.gateway.fleet.Workers;
 import dev.roundhouse.kserve.proto.CudaSharedMemoryRegisterRequest;
 import dev.roundhouse.kserve.proto.CudaSharedMemoryStatusRequest;
 import dev.roundhouse.kserve.proto.CudaSharedMemoryUnregisterRequest;
@@ -13,6 +15,7 @@ import io.grpc.Status;
 import io.grpc.Status.Code;
 import java.util.List;
 import java.util.Set;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -63,6 +66,27 @@ class SharedRegionsTest extends TwoWorkers {
         gateway
             .stub()
             .systemSharedMemoryUnregister(SystemSharedMemoryUnregisterRequest.getDefaultInstance());
+    assertThat(w0.memory.system).isEmpty();
+    assertThat(w1.memory.system).isEmpty();
+  }
+
+  /** As a gateway beside this one does, which tells the same workers. */
+  @Test
+  void shouldNotBringBackWhatAnotherGatewayHasUnregistered(CapturedOutput output) throws Exception {
+    RunningGateway.await(
+        "both have been looked at since they were reset",
+        () ->
+            gateway.bean(Workers.class).ready().stream()
+                .map(WorkerLink::instance)
+                .collect(Collectors.toSet())
+                .equals(Set.of(w0.instance, w1.instance)));
+    var _ = gateway.stub().systemSharedMemoryRegister(register("r"));
+    w0.memory.system.remove("r");
+    w1.memory.system.remove("r");
+    RunningGateway.await(
+        "it is forgotten",
+        () -> output.toString().contains("shared memory 'r' has been unregistered at worker 'w"));
+    restart(w1, () -> {});
     assertThat(w0.memory.system).isEmpty();
     assertThat(w1.memory.system).isEmpty();
   }

@@ -80,7 +80,7 @@ class StartTest {
 
     assertThat(file).content().contains("\"double/0/1\"").contains("\"meanNanos\"");
     String slow = Files.readString(file).replaceAll("(Nanos\" : )[0-9.E]+", "$1 5000000000");
-    Files.writeString(file, slow);
+    Files.writeString(file, "{" + slow.substring(slow.indexOf("\"devices\""))); // without a digest
     try (RunningWorker worker = new RunningWorker(repository, gate, setting)) {
       worker.awaitLoaded();
       assertThat(worker.get("metrics", "/actuator/models/double"))

@@ -67,6 +67,7 @@ public final class ControlFleet {
         .clearModels()
         .clearGatewayProtocolOldest()
         .clearGatewayProtocolLatest()
+        .clearInstance()
         .addAllModels(models.values())
         .setWeightCacheMaxBytes(limited ? room : 0)
         .build();

@@ -1,10 +1,13 @@
 package dev.roundhouse.gateway.calls;
 
+import static java.util.stream.Collectors.toUnmodifiableSet;
+
 import dev.roundhouse.gateway.calls.Replies.Reply;
 import dev.roundhouse.gateway.fleet.WorkerLink;
 import dev.roundhouse.gateway.fleet.Workers;
 import io.grpc.Status;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -15,7 +18,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Regions of one kind that clients have registered, for workers to be told. Thread-safe.
+ * Regions of one kind that clients have registered, for workers to be told. Several gateways may
+ * stand before the same workers: a region that a worker had, and has not any more though it has not
+ * started again, was unregistered through another of them, and is forgotten here too. Thread-safe.
  *
  * @param <Q> registers a region
  * @param <R> a worker's answer to that
@@ -27,7 +32,22 @@ final class KnownRegions<Q, R, U> {
   private final String kind;
   private final Workers workers;
   private final Calls<Q, R, U> calls;
-  private final Map<String, Q> registered = new ConcurrentHashMap<>();
+  private final Map<String, Region<Q>> registered = new ConcurrentHashMap<>();
+
+  /**
+   * @param instances starts of workers, see {@link WorkerLink#instance}, that have it
+   */
+  private record Region<Q>(Q request, Set<String> instances) {
+    Region<Q> with(String instance) {
+      Set<String> more = new HashSet<>(instances);
+      more.add(instance);
+      return new Region<>(request, Set.copyOf(more));
+    }
+
+    boolean isAt(String instance) {
+      return !instance.isEmpty() && instances.contains(instance);
+    }
+  }
 
   /** The calls to a worker. */
   interface Calls<Q, R, U> {
@@ -53,12 +73,14 @@ final class KnownRegions<Q, R, U> {
 
   /** Registers with all workers that are there, or with none. */
   CompletableFuture<R> register(String name, Q request) {
-    return Replies.of(workers.ready(), worker -> calls.register(worker, request))
+    List<WorkerLink> asked = workers.ready();
+    Set<String> instances = asked.stream().map(WorkerLink::instance).collect(toUnmodifiableSet());
+    return Replies.of(asked, worker -> calls.register(worker, request))
         .thenCompose(
             replies -> {
               try {
                 R answer = replies.answersOfAll().getFirst();
-                registered.put(name, request);
+                registered.put(name, new Region<>(request, instances));
                 return CompletableFuture.completedFuture(answer);
               } catch (RuntimeException refusal) {
                 return takeBack(replies, name, refusal);
@@ -107,31 +129,71 @@ final class KnownRegions<Q, R, U> {
    * @return fails when it cannot be asked which it knows
    */
   CompletableFuture<Void> complete(WorkerLink worker) {
-    return registered.isEmpty()
-        ? CompletableFuture.completedFuture(null)
-        : calls.names(worker).thenCompose(present -> registerMissing(worker, present));
+    if (registered.isEmpty()) {
+      return CompletableFuture.completedFuture(null);
+    }
+    Map<String, Region<Q>> before = Map.copyOf(registered);
+    return calls.names(worker).thenCompose(present -> complete(worker, before, present));
   }
 
-  private CompletableFuture<Void> registerMissing(WorkerLink worker, Set<String> present) {
+  /**
+   * @param before what was registered when the worker was asked what it has
+   */
+  private CompletableFuture<Void> complete(
+      WorkerLink worker, Map<String, Region<Q>> before, Set<String> present) {
+    String instance = worker.instance();
     List<CompletableFuture<?>> told = new ArrayList<>();
-    registered.forEach(
-        (name, request) -> {
-          if (!present.contains(name)) {
+    before.forEach(
+        (name, region) -> {
+          if (present.contains(name)) {
+            noteAt(instance, name, region);
+          } else if (region.isAt(instance)) {
+            forget(worker, name, region);
+          } else {
             told.add(
                 calls
-                    .register(worker, request)
-                    .handle((done, failure) -> noted(worker, name, request, failure))
+                    .register(worker, region.request)
+                    .handle((done, failure) -> noted(worker, instance, name, region, failure))
                     .thenCompose(done -> withdrawn(worker, name)));
           }
         });
     return CompletableFuture.allOf(told.toArray(CompletableFuture<?>[]::new));
   }
 
+  private void noteAt(String instance, String name, Region<Q> region) {
+    if (!instance.isEmpty() && !region.isAt(instance)) {
+      registered.computeIfPresent(
+          name, (same, now) -> now.request == region.request ? now.with(instance) : now);
+    }
+  }
+
+  /** Unless it has been registered again meanwhile. */
+  private void forget(WorkerLink worker, String name, Region<Q> region) {
+    registered.computeIfPresent(
+        name,
+        (same, now) -> {
+          if (now.request != region.request) {
+            return now;
+          }
+          log.info(
+              "{} '{}' has been unregistered at worker '{}', and not through this gateway",
+              kind,
+              name,
+              worker.name());
+          return null;
+        });
+  }
+
   private @Nullable Void noted(
-      WorkerLink worker, String name, Q request, @Nullable Throwable failure) {
+      WorkerLink worker,
+      String instance,
+      String name,
+      Region<Q> region,
+      @Nullable Throwable failure) {
     if (failure == null) {
+      noteAt(instance, name, region);
       log.info("worker '{}' has been told of {} '{}' again", worker.name(), kind, name);
-    } else if (isRefusal(Status.fromThrowable(failure)) && registered.remove(name, request)) {
+    } else if (isRefusal(Status.fromThrowable(failure)) && gaveUp(name, region)) {
       log.warn(
           "{} '{}' is given up: worker '{}' cannot open it any more ({})",
           kind,
@@ -140,6 +202,11 @@ final class KnownRegions<Q, R, U> {
           Status.fromThrowable(failure).getDescription());
     }
     return null;
+  }
+
+  private boolean gaveUp(String name, Region<Q> region) {
+    Region<Q> now = registered.get(name);
+    return now != null && now.request == region.request && registered.remove(name, now);
   }
 
   /** Unregisters what was unregistered while the worker was told of it. */

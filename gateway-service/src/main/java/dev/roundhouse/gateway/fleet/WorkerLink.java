@@ -37,6 +37,7 @@ public final class WorkerLink implements AutoCloseable {
   private final ManagedChannel channel;
   private final GRPCInferenceServiceFutureStub inference;
   private final ControlServiceFutureStub control;
+  private volatile String instance = "";
 
   /**
    * @param silence of the worker's kernel, after which the connection counts as lost and is made
@@ -76,6 +77,15 @@ public final class WorkerLink implements AutoCloseable {
 
   public String name() {
     return worker.name();
+  }
+
+  /** Which start of the worker answered last; empty when that is not known. */
+  public String instance() {
+    return instance;
+  }
+
+  void sawInstance(String seen) {
+    instance = seen;
   }
 
   /** What is wrong when the two cannot agree on TLS; empty for anything else. */

@@ -82,6 +82,7 @@ public record WorkerLook(
       boolean ready,
       Map<String, Boolean> index,
       Optional<WorkerStatus> control) {
+    link.sawInstance(control.map(WorkerStatus::instance).orElse(""));
     String foreign = control.map(WorkerStatus::foreignProtocol).orElse("");
     return new WorkerLook(
         link,

@@ -14,6 +14,7 @@ import java.util.Map;
  * @param weightRoomBytes that its device has for weights; 0 when that is not known, or nothing
  *     limits it
  * @param protocolOldest of {@link GatewayProtocol}, as {@code protocolLatest}
+ * @param instance another one each time it starts; empty for a worker that tells none
  * @param models by name
  */
 public record WorkerStatus(
@@ -21,6 +22,7 @@ public record WorkerStatus(
     long weightRoomBytes,
     int protocolOldest,
     int protocolLatest,
+    String instance,
     Map<String, ModelStatus> models) {
   private static final String EXTERNALLY_MANAGED = "externally_managed";
 
@@ -32,6 +34,7 @@ public record WorkerStatus(
         Math.max(0, response.getWeightCacheMaxBytes()),
         response.getGatewayProtocolOldest(),
         response.getGatewayProtocolLatest(),
+        response.getInstance(),
         Collections.unmodifiableMap(models));
   }
 

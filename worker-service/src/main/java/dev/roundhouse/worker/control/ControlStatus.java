@@ -21,12 +21,15 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** What ModelControlStatus answers: a line for each ready model. */
 final class ControlStatus {
+  private static final String INSTANCE = UUID.randomUUID().toString();
+
   private ControlStatus() {}
 
   static ModelControlStatusResponse of(
@@ -37,6 +40,7 @@ final class ControlStatus {
         ModelControlStatusResponse.newBuilder()
             .setResidencyMode(mode.name().toLowerCase(Locale.ROOT))
             .setDiscipline(scheduler.dispatch().discipline())
+            .setInstance(INSTANCE)
             .setGatewayProtocolOldest(GatewayProtocol.OLDEST)
             .setGatewayProtocolLatest(GatewayProtocol.LATEST)
             .setWeightCacheMaxBytes(
