@@ -10,7 +10,7 @@ const [program, address, folder, only] = process.argv.slice(2);
 /** First one that is not known, then one that is: the browser notes each refusal as an error, which it is not. */
 async function showTokens(page, seen) {
   const show = async (token) => {
-    await page.getByLabel('Token').fill(token);
+    await page.getByRole('textbox', { name: 'Token' }).fill(token);
     await page.getByRole('button', { name: 'Use it until the page is closed' }).click();
   };
   seen.wanted = [await text(page, 'wanted')];
