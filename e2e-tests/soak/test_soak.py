@@ -19,7 +19,7 @@ from worker_process import ROOT
 
 pytestmark = pytest.mark.alone
 
-SHORT_SECONDS, SHORT_SEED = 75, 8
+SHORT_SECONDS, SHORT_SEED = 40, 8
 MOST_MORE_SECONDS = 900  # to start, for an episode that takes longer than planned, and to read what was written
 SHOWN_LINES = 200
 OWN_MACHINE = """
