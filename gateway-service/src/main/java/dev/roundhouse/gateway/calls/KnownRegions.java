@@ -1,13 +1,13 @@
 package dev.roundhouse.gateway.calls;
 
-import static java.util.stream.Collectors.toUnmodifiableSet;
+import static java.util.stream.Collectors.toUnmodifiableMap;
 
 import dev.roundhouse.gateway.calls.Replies.Reply;
 import dev.roundhouse.gateway.fleet.WorkerLink;
 import dev.roundhouse.gateway.fleet.Workers;
 import io.grpc.Status;
 import java.util.ArrayList;
-import java.util.HashSet;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -35,17 +35,19 @@ final class KnownRegions<Q, R, U> {
   private final Map<String, Region<Q>> registered = new ConcurrentHashMap<>();
 
   /**
-   * @param instances starts of workers, see {@link WorkerLink#instance}, that have it
+   * @param instances which start of a worker has it, see {@link WorkerLink#instance}, by the
+   *     worker's name
    */
-  private record Region<Q>(Q request, Set<String> instances) {
-    Region<Q> with(String instance) {
-      Set<String> more = new HashSet<>(instances);
-      more.add(instance);
-      return new Region<>(request, Set.copyOf(more));
+  private record Region<Q>(Q request, Map<String, String> instances) {
+    Region<Q> with(WorkerLink worker) {
+      Map<String, String> more = new HashMap<>(instances);
+      more.put(worker.name(), worker.instance());
+      return new Region<>(request, Map.copyOf(more));
     }
 
-    boolean isAt(String instance) {
-      return !instance.isEmpty() && instances.contains(instance);
+    boolean isAt(WorkerLink worker) {
+      String instance = worker.instance();
+      return !instance.isEmpty() && instance.equals(instances.get(worker.name()));
     }
   }
 
@@ -74,7 +76,8 @@ final class KnownRegions<Q, R, U> {
   /** Registers with all workers that are there, or with none. */
   CompletableFuture<R> register(String name, Q request) {
     List<WorkerLink> asked = workers.ready();
-    Set<String> instances = asked.stream().map(WorkerLink::instance).collect(toUnmodifiableSet());
+    Map<String, String> instances =
+        asked.stream().collect(toUnmodifiableMap(WorkerLink::name, WorkerLink::instance));
     return Replies.of(asked, worker -> calls.register(worker, request))
         .thenCompose(
             replies -> {
@@ -141,59 +144,53 @@ final class KnownRegions<Q, R, U> {
    */
   private CompletableFuture<Void> complete(
       WorkerLink worker, Map<String, Region<Q>> before, Set<String> present) {
-    String instance = worker.instance();
     List<CompletableFuture<?>> told = new ArrayList<>();
     before.forEach(
         (name, region) -> {
           if (present.contains(name)) {
-            noteAt(instance, name, region);
-          } else if (region.isAt(instance)) {
+            noteAt(worker, name, region);
+          } else if (region.isAt(worker)) {
             forget(worker, name, region);
           } else {
             told.add(
                 calls
                     .register(worker, region.request)
-                    .handle((done, failure) -> noted(worker, instance, name, region, failure))
+                    .handle((done, failure) -> noted(worker, name, region, failure))
                     .thenCompose(done -> withdrawn(worker, name)));
           }
         });
     return CompletableFuture.allOf(told.toArray(CompletableFuture<?>[]::new));
   }
 
-  private void noteAt(String instance, String name, Region<Q> region) {
-    if (!instance.isEmpty() && !region.isAt(instance)) {
+  private void noteAt(WorkerLink worker, String name, Region<Q> region) {
+    if (!region.isAt(worker)) {
       registered.computeIfPresent(
-          name, (same, now) -> now.request == region.request ? now.with(instance) : now);
+          name, (same, now) -> now.request == region.request ? now.with(worker) : now);
     }
   }
 
-  /** Unless it has been registered again meanwhile. */
   private void forget(WorkerLink worker, String name, Region<Q> region) {
-    registered.computeIfPresent(
-        name,
-        (same, now) -> {
-          if (now.request != region.request) {
-            return now;
-          }
-          log.info(
-              "{} '{}' has been unregistered at worker '{}', and not through this gateway",
-              kind,
-              name,
-              worker.name());
-          return null;
-        });
+    if (isDropped(name, region)) {
+      log.info(
+          "{} '{}' has been unregistered at worker '{}', and not through this gateway",
+          kind,
+          name,
+          worker.name());
+    }
+  }
+
+  /** False when it has been registered again meanwhile, or is gone. */
+  private boolean isDropped(String name, Region<Q> region) {
+    Region<Q> now = registered.get(name);
+    return now != null && now.request == region.request && registered.remove(name, now);
   }
 
   private @Nullable Void noted(
-      WorkerLink worker,
-      String instance,
-      String name,
-      Region<Q> region,
-      @Nullable Throwable failure) {
+      WorkerLink worker, String name, Region<Q> region, @Nullable Throwable failure) {
     if (failure == null) {
-      noteAt(instance, name, region);
+      noteAt(worker, name, region);
       log.info("worker '{}' has been told of {} '{}' again", worker.name(), kind, name);
-    } else if (isRefusal(Status.fromThrowable(failure)) && gaveUp(name, region)) {
+    } else if (isRefusal(Status.fromThrowable(failure)) && isDropped(name, region)) {
       log.warn(
           "{} '{}' is given up: worker '{}' cannot open it any more ({})",
           kind,
@@ -202,11 +199,6 @@ final class KnownRegions<Q, R, U> {
           Status.fromThrowable(failure).getDescription());
     }
     return null;
-  }
-
-  private boolean gaveUp(String name, Region<Q> region) {
-    Region<Q> now = registered.get(name);
-    return now != null && now.request == region.request && registered.remove(name, now);
   }
 
   /** Unregisters what was unregistered while the worker was told of it. */

@@ -21,6 +21,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import tools.jackson.core.JacksonException;
+import tools.jackson.databind.JsonNode;
 import tools.jackson.databind.SerializationFeature;
 import tools.jackson.databind.json.JsonMapper;
 
@@ -65,9 +66,12 @@ public final class CostStore {
    */
   public static CostStore open(Optional<Path> file, String device) {
     CostStore store = new CostStore(file, device);
-    Map<String, Entry> known = file.map(store::read).orElse(Map.of()).get(device);
-    if (known != null) {
-      store.entries.putAll(known);
+    try {
+      if (file.isPresent()) {
+        store.entries.putAll(store.read(file.get()).getOrDefault(device, Map.of()));
+      }
+    } catch (LaterFormatException e) {
+      log.warn("costs of earlier runs are not used, and none are kept: {}", e.getMessage());
     }
     return store;
   }
@@ -105,13 +109,19 @@ public final class CostStore {
   }
 
   /** Costs by device, then by program; what makes no sense is left out. */
-  private Map<String, Map<String, Entry>> read(Path path) {
+  private Map<String, Map<String, Entry>> read(Path path) throws LaterFormatException {
     Map<String, Map<String, Entry>> plausible = new TreeMap<>();
     if (!Files.exists(path)) {
       return plausible;
     }
     try {
-      Content content = json().readValue(bytes(path), Content.class);
+      JsonMapper json = json();
+      JsonNode tree = json.readTree(bytes(path));
+      int format = tree.path("format").asInt(0);
+      if (format > FORMAT) {
+        throw new LaterFormatException(path, format);
+      }
+      Content content = json.treeToValue(tree, Content.class);
       content.check();
       content.devices.forEach(
           (name, programs) -> {
@@ -119,6 +129,8 @@ public final class CostStore {
             kept.values().removeIf(entry -> entry == null || !entry.isPlausible());
             plausible.put(name, kept);
           });
+    } catch (LaterFormatException e) {
+      throw e;
     } catch (IOException | JacksonException | NullPointerException e) {
       log.warn("costs of earlier runs are not used: {} cannot be read: {}", path, e.getMessage());
     }
@@ -148,10 +160,6 @@ public final class CostStore {
     try {
       Path directory = Files.createDirectories(path.toAbsolutePath().getParent());
       try (FileChannel lock = lock(path.resolveSibling(path.getFileName() + ".lock"))) {
-        if (isOfALaterFormat(path)) {
-          log.warn("costs are not kept: {} is of a later format than {}", path, FORMAT);
-          return;
-        }
         Map<String, Map<String, Entry>> devices = read(path);
         Map<String, Entry> programs = devices.computeIfAbsent(device, none -> new TreeMap<>());
         entries.forEach(programs::putIfAbsent);
@@ -162,6 +170,8 @@ public final class CostStore {
             directory,
             json().writeValueAsBytes(new Content(FORMAT, digest(devices), devices)));
       }
+    } catch (LaterFormatException e) {
+      log.debug("costs are not kept: {}", e.getMessage()); // said when it was opened
     } catch (IOException e) {
       log.warn("costs are not kept: {} cannot be written: {}", path, e.toString());
     }
@@ -223,16 +233,6 @@ public final class CostStore {
     return model + "/" + variant + "/" + batchSize;
   }
 
-  private static boolean isOfALaterFormat(Path path) {
-    try {
-      Integer format =
-          Files.exists(path) ? json().readValue(bytes(path), Format.class).format : null;
-      return format != null && format > FORMAT;
-    } catch (IOException | JacksonException | NullPointerException e) {
-      return false; // of no format
-    }
-  }
-
   /** Of all costs, in their order, however the file is laid out. */
   private static String digest(Map<String, Map<String, Entry>> devices) {
     StringBuilder text = new StringBuilder();
@@ -244,17 +244,17 @@ public final class CostStore {
     return Digest.of(text.toString().getBytes(StandardCharsets.UTF_8));
   }
 
-  /** What a file of any format says. */
-  private record Format(@Nullable Integer format) {}
+  /** The file is a later build's, which may go on with it. */
+  private static final class LaterFormatException extends IOException {
+    LaterFormatException(Path path, int format) {
+      super("%s is of format %d, and this build reads %d".formatted(path, format, FORMAT));
+    }
+  }
 
   /** The file; one of a build that wrote neither format nor digest has only devices. */
   private record Content(
       @Nullable Integer format, @Nullable String sha256, Map<String, Map<String, Entry>> devices) {
     void check() throws IOException {
-      if (format != null && format > FORMAT) {
-        throw new IOException(
-            "it is of format %d, and this build reads %d".formatted(format, FORMAT));
-      }
       if ((format != null || sha256 != null) && !digest(devices).equals(sha256)) {
         throw new IOException("its sha256 is not the recorded one");
       }
