@@ -23,9 +23,9 @@ from soak.system import DEVICE_KIBIBYTES, answers, has_both, page
 from trained import Trained
 from worker_process import Ports, WorkerProcess, free_ports, wait_until, worker_command, worker_jar
 
-FROM = os.environ.get("ROUNDHOUSE_E2E_UPGRADE_FROM", "")
+EARLIER = os.environ.get("ROUNDHOUSE_E2E_UPGRADE_FROM", "")
 pytestmark = pytest.mark.skipif(
-    not FROM, reason="builds an earlier commit and takes ten minutes: ./roundhouse test --upgrade=COMMIT runs it"
+    not EARLIER, reason="builds an earlier commit and takes ten minutes: ./roundhouse test --upgrade=COMMIT runs it"
 )
 SEED = 1
 QUIET_SECONDS = 4
@@ -47,7 +47,7 @@ class Build:
 
 def builds() -> tuple[Build, Build]:
     """The earlier one, and this one."""
-    folder = Path(FROM)
+    folder = Path(EARLIER)
     return (
         Build("earlier", folder / "worker.jar", folder / "gateway.jar"),
         Build("this", worker_jar(), gateway_jar()),

@@ -407,8 +407,8 @@ run_end_to_end() { # what the choice of tests begins with
     export ROUNDHOUSE_E2E_TRAINED
     # those that measure nothing end before C2 has paid for itself
     ROUNDHOUSE_E2E_JVM=-XX:TieredStopAtLevel=1 \
-        "$E2E_PYTHON" -m pytest -q -p no:cacheprovider --durations=5 -m "$1not alone" -n 2 --dist loadfile || code=1
-    "$E2E_PYTHON" -m pytest -q -p no:cacheprovider --durations=5 -m "$1alone" || code=1
+        "$E2E_PYTHON" -m pytest -q -p no:cacheprovider --durations=25 -m "$1not alone" -n 2 --dist loadfile || code=1
+    "$E2E_PYTHON" -m pytest -q -p no:cacheprovider --durations=25 -m "$1alone" || code=1
     rm -r "$ROUNDHOUSE_E2E_TRAINED"
     return "$code"
 }
