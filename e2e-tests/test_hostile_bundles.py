@@ -17,7 +17,7 @@ import damaged_bundles
 import hostile_bundles
 from calls import infer, simple_inputs
 from conftest import Launch, Report
-from supervised_node import Node
+from supervised_node import QUICK, Node
 from worker_process import wait_until
 
 pytestmark = pytest.mark.alone
@@ -110,7 +110,7 @@ def assert_refused(client: triton.InferenceServerClient, expected: dict[str, lis
 @contextmanager
 def node_of(models: Path, log: Path, settings: Sequence[str]) -> Iterator[Node]:
     """A supervisor, two workers and a gateway; a failure shows how their log ends."""
-    node = Node(models, log, *(part for setting in settings for part in ("--set", setting)))
+    node = Node(models, log, *(part for setting in settings for part in ("--set", setting)), **QUICK)
     try:
         yield node
     except BaseException:

@@ -21,7 +21,7 @@ from calls import request
 from conftest import Report
 from faults import FaultLoad, disturbed, failures, now
 from live_page import look_at_gateway, look_at_node
-from supervised_node import SCRIPT, Node, children_of, is_running
+from supervised_node import QUICK, SCRIPT, Node, children_of, is_running
 from worker_process import ROOT, SAMPLE_MODELS, START_SECONDS, wait_until
 
 GATEWAY = 2  # of the processes, after two workers
@@ -29,6 +29,7 @@ HANG_LIMIT_SECONDS = 2
 DEADLINE = 30
 FOR_EVER = 2**62
 SLOW_SECONDS = 0.5
+PAUSE_SECONDS = 0.05
 STEP = re.compile(r"\[\d/\d\] ")  # what ./roundhouse says before it starts the supervisor
 
 
@@ -40,7 +41,7 @@ def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Node]:
     shutil.copytree(SAMPLE_MODELS / "simple", models / "simple")
     spinning_bundle.write(models, "spin", costly=True)
     limit = f"roundhouse.worker.watchdog.device-call={HANG_LIMIT_SECONDS}s"
-    started = Node(models, folder / "log", "--set", limit)
+    started = Node(models, folder / "log", "--set", limit, **QUICK)
     yield started
     started.close()
 
@@ -89,7 +90,8 @@ def loads(tmp_path: Path, node: Node) -> Iterator[Callable[..., FaultLoad]]:
     started: list[FaultLoad] = []
 
     def start(**options: float) -> FaultLoad:
-        load = FaultLoad(tmp_path / f"records-{len(started)}", node.gateway, **options)
+        # at a pace that leaves processors to what starts again
+        load = FaultLoad(tmp_path / f"records-{len(started)}", node.gateway, **({"pause": PAUSE_SECONDS} | options))
         started.append(load)
         load.await_answers(50)
         return load

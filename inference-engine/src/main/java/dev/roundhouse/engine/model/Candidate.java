@@ -5,6 +5,7 @@ import dev.roundhouse.bundle.ModelFolder;
 import dev.roundhouse.bundle.VersionPolicy;
 import dev.roundhouse.bundle.error.BundleException;
 import java.io.IOException;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -24,6 +25,11 @@ sealed interface Candidate {
    * @param fingerprint as it was before
    */
   Servable build(ModelBuilder builder, String fingerprint);
+
+  /** Whether it could not be built because its folder is not there, as between two renames. */
+  default boolean isGone(Throwable failure) {
+    return false;
+  }
 
   /** What a policy selects in a model's folder; at least one. */
   static List<Candidate> in(Path folder, VersionPolicy policy) {
@@ -58,6 +64,13 @@ sealed interface Candidate {
     @Override
     public Servable build(ModelBuilder builder, String fingerprint) {
       return builder.build(name, version, directory, fingerprint);
+    }
+
+    @Override
+    public boolean isGone(Throwable failure) {
+      return failure instanceof BundleException refusal
+          && refusal.getCause() instanceof NoSuchFileException
+          && refusal.file().equals(directory.toString());
     }
   }
 
@@ -125,6 +138,11 @@ sealed interface Candidate {
     @Override
     public Servable build(ModelBuilder builder, String fingerprint) {
       throw why;
+    }
+
+    @Override
+    public boolean isGone(Throwable failure) {
+      return why.getCause() instanceof NoSuchFileException;
     }
   }
 }

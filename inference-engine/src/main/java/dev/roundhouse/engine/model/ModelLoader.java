@@ -223,7 +223,7 @@ public final class ModelLoader {
       } else if (built != null) {
         builder.free(built);
       }
-      return onFailed(model, candidate.version(), e, started);
+      return onFailed(model, candidate, e, started);
     } finally {
       if (begun) {
         loads.onEnd(model.name(), candidate.version(), ready);
@@ -273,7 +273,7 @@ public final class ModelLoader {
   }
 
   private ModelStatus onFailed(
-      RegisteredModel model, String version, Throwable failure, long started) {
+      RegisteredModel model, Candidate candidate, Throwable failure, long started) {
     Throwable cause =
         failure instanceof CompletionException && failure.getCause() != null
             ? failure.getCause()
@@ -282,10 +282,11 @@ public final class ModelLoader {
     boolean isStarved = isStarved(cause);
     String reason = cause.getMessage() == null ? cause.toString() : cause.getMessage();
     ModelStatus failed =
-        ModelStatus.loading(model.name(), version)
+        ModelStatus.loading(model.name(), candidate.version())
             .failed(reason, clock.nanoTime() - started, isStarved);
     registry.publish(model, versions -> versions.with(afterFailure(versions, failed)));
-    String serves = model.versions().isReady() ? "; what served before still does" : "";
+    boolean isServed = model.versions().isReady();
+    String serves = isServed ? "; what served before still does" : "";
     if (isStarved && !starved.add(model.name())) {
       log.debug("model '{}' failed to load again: {}", model.name(), reason);
     } else if (isStarved) {
@@ -294,6 +295,8 @@ public final class ModelLoader {
           model.name(),
           reason,
           serves);
+    } else if (isServed && candidate.isGone(cause)) {
+      log.warn("model '{}' is not replaced: {}{}", model.name(), reason, serves);
     } else if (expected || stopping) {
       log.error("model '{}' failed to load: {}{}", model.name(), reason, serves);
     } else {

@@ -135,6 +135,24 @@ class RepositoryWatchTest {
   }
 
   @Test
+  void shouldNotTakeAFolderThatIsBetweenTwoRenamesForABadBundle(CapturedOutput output)
+      throws Exception {
+    Path folder = write("m");
+    poll();
+    poll();
+    Path away = root.resolve("away");
+    Files.move(folder, away);
+    assertThat(models.refresh(folder).join().isReady()).isFalse();
+    assertThat(output)
+        .contains("model 'm' is not replaced: " + folder + ": is not there; what served")
+        .doesNotContain("ERROR");
+    assertThat(engine.model("m").orElseThrow().isReady()).isTrue();
+    Files.move(away, folder);
+    models.refresh(folder).join();
+    assertThat(engine.reports().stale()).isEmpty();
+  }
+
+  @Test
   void shouldLoadWhatIsAddedOnceTwoPollsAgree() throws Exception {
     Path folder = write("m");
     poll();
