@@ -422,9 +422,8 @@ run_end_to_end() { # what the choice of tests begins with
     cd "$ROOT/e2e-tests" || exit
     ROUNDHOUSE_E2E_TRAINED=$(mktemp -d) # for all processes of tests, which would each train their own
     export ROUNDHOUSE_E2E_TRAINED
-    # those that measure nothing end before C2 has paid for itself
-    ROUNDHOUSE_E2E_JVM=-XX:TieredStopAtLevel=1 \
-        "$E2E_PYTHON" -m pytest -q -p no:cacheprovider --durations=25 -m "$1not alone" -n 2 --dist loadfile || code=1
+    export ROUNDHOUSE_E2E_JVM=-XX:TieredStopAtLevel=1 # most processes end before C2 has paid for itself
+    "$E2E_PYTHON" -m pytest -q -p no:cacheprovider --durations=25 -m "$1not alone" -n 2 --dist loadfile || code=1
     "$E2E_PYTHON" -m pytest -q -p no:cacheprovider --durations=25 -m "$1alone" || code=1
     rm -r "$ROUNDHOUSE_E2E_TRAINED"
     return "$code"
