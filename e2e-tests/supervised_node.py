@@ -10,8 +10,12 @@ from pathlib import Path
 from worker_process import ROOT, START_SECONDS, free_ports, kept_files, wait_until
 
 SCRIPT = ROOT / "roundhouse"
-# For processes that end before C2 has paid for itself; Java says so in a line on standard error.
-QUICK = {"JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1"}
+# For workers and gateways that end before C2 has paid for itself.
+QUICK = tuple(
+    part
+    for process in ("worker", "gateway")
+    for part in ("--set", f"roundhouse.node.{process}.jvm-options=-XX:TieredStopAtLevel=1")
+)
 
 
 def children_of(pid: int) -> set[int]:

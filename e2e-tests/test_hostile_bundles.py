@@ -110,7 +110,7 @@ def assert_refused(client: triton.InferenceServerClient, expected: dict[str, lis
 @contextmanager
 def node_of(models: Path, log: Path, settings: Sequence[str]) -> Iterator[Node]:
     """A supervisor, two workers and a gateway; a failure shows how their log ends."""
-    node = Node(models, log, *(part for setting in settings for part in ("--set", setting)), **QUICK)
+    node = Node(models, log, *(part for setting in settings for part in ("--set", setting)), *QUICK)
     try:
         yield node
     except BaseException:

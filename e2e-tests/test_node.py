@@ -41,7 +41,7 @@ def node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Node]:
     shutil.copytree(SAMPLE_MODELS / "simple", models / "simple")
     spinning_bundle.write(models, "spin", costly=True)
     limit = f"roundhouse.worker.watchdog.device-call={HANG_LIMIT_SECONDS}s"
-    started = Node(models, folder / "log", "--set", limit, **QUICK)
+    started = Node(models, folder / "log", "--set", limit, *QUICK)
     yield started
     started.close()
 
@@ -51,7 +51,7 @@ def node_of_records(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Node]:
     folder = tmp_path_factory.mktemp("node")
     models = folder / "models"
     shutil.copytree(SAMPLE_MODELS / "simple", models / "simple")
-    started = Node(models, folder / "log", "--set", "logging.structured.format.console=ecs")
+    started = Node(models, folder / "log", "--set", "logging.structured.format.console=ecs", *QUICK)
     wait_until(
         lambda: started.alive() and started.log().count('"message":"ready grpc=') == 4, START_SECONDS, "4 x ready"
     )
