@@ -52,11 +52,12 @@ def node_of_records(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Node]:
     models = folder / "models"
     shutil.copytree(SAMPLE_MODELS / "simple", models / "simple")
     started = Node(models, folder / "log", "--set", "logging.structured.format.console=ecs", *QUICK)
-    wait_until(
-        lambda: started.alive() and started.log().count('"message":"ready grpc=') == 4, START_SECONDS, "4 x ready"
-    )
-    yield started
-    started.close()
+    try:
+        ready = '"message":"ready grpc='
+        wait_until(lambda: started.alive() and started.log().count(ready) == 4, START_SECONDS, "4 x ready")
+        yield started
+    finally:
+        started.close()
 
 
 def fields(record: dict, above: str = "") -> Iterator[str]:
