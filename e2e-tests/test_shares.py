@@ -41,6 +41,10 @@ TENANT_OUTSTANDING = 2 * MODELS
 TENANT_MEASURED_SECONDS = 4
 
 
+def bearer(token: str) -> list[tuple[str, str]] | None:
+    return [("authorization", f"Bearer {token}")] if token else None
+
+
 @dataclass(frozen=True)
 class Caller:
     """Has so many calls under way, to models in turn, of so many turns each."""
@@ -53,7 +57,7 @@ class Caller:
     def keep_filled(self, address: str, over: Event) -> None:
         """In a process of its own, so that one client's work does not hold up the other's."""
         messages = [request(model, turns(self.count)) for model in self.models]
-        metadata = [("authorization", f"Bearer {self.token}")] if self.token else None
+        metadata = bearer(self.token)
         with grpc.insecure_channel(address) as channel:
             stub = GRPCInferenceServiceStub(channel)
             ask = [messages[i % len(messages)] for i in range(self.outstanding)]
@@ -96,7 +100,7 @@ def device_seconds(worker: WorkerProcess) -> dict[str, float]:
 
 def turns_per_second(worker: WorkerProcess, model: str, token: str = "") -> float:
     """The best of some runs, since the machine may be busy."""
-    metadata = [("authorization", f"Bearer {token}")] if token else None
+    metadata = bearer(token)
     best = 0.0
     with grpc.insecure_channel(worker.address) as channel:
         stub = GRPCInferenceServiceStub(channel)

@@ -63,57 +63,6 @@ public record ClientHello(
         VERSION, VERSION, Set.of(), window, 1, 0, model, "", "", "", "", "", spec);
   }
 
-  public ClientHello withOptions(Set<StreamOption> wanted) {
-    return new ClientHello(
-        lowest,
-        highest,
-        wanted,
-        window,
-        rows,
-        digest,
-        model,
-        version,
-        variant,
-        token,
-        inputRegion,
-        outputRegion,
-        spec);
-  }
-
-  public ClientHello withRows(int perMessage) {
-    return new ClientHello(
-        lowest,
-        highest,
-        options,
-        window,
-        perMessage,
-        digest,
-        model,
-        version,
-        variant,
-        token,
-        inputRegion,
-        outputRegion,
-        spec);
-  }
-
-  public ClientHello withToken(String bearer) {
-    return new ClientHello(
-        lowest,
-        highest,
-        options,
-        window,
-        rows,
-        digest,
-        model,
-        version,
-        variant,
-        bearer,
-        inputRegion,
-        outputRegion,
-        spec);
-  }
-
   /**
    * @throws IllegalArgumentException when it is longer than {@link #MOST_BYTES}
    */
