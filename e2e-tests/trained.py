@@ -2,7 +2,7 @@
 
 An application that cannot use its cache starts without it. ``ROUNDHOUSE_E2E_TRAINED`` names a folder for test processes
 that share them, and compiled programs; else each process has its own, which goes when it ends.
-``ROUNDHOUSE_E2E_JVM`` has further options for all of them.
+``ROUNDHOUSE_E2E_JVM`` has further options for what is started while it is set.
 """
 
 import atexit
@@ -17,11 +17,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+FURTHER = "ROUNDHOUSE_E2E_JVM"
+
 
 @dataclass(frozen=True)
 class Trained:
     jar: Path
-    jvm: tuple[str, ...]
+    options: tuple[str, ...]
+
+    @property
+    def jvm(self) -> tuple[str, ...]:
+        return (*self.options, *os.environ.get(FURTHER, "").split())
 
 
 def java() -> str:
@@ -60,5 +66,4 @@ def trained(jar: Path, run: Callable[[Path, str, Path], str]) -> Trained:
                 warnings.warn(
                     f"{jar.name} starts without an AOT cache, for its training run left none: {log}", stacklevel=2
                 )
-    options = os.environ.get("ROUNDHOUSE_E2E_JVM", "").split()
-    return Trained(unpacked, (*([f"-XX:AOTCache={cache}"] if cache.exists() else []), *options))
+    return Trained(unpacked, (f"-XX:AOTCache={cache}",) if cache.exists() else ())

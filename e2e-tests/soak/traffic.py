@@ -31,6 +31,7 @@ CHANNEL = [
     ("grpc.initial_reconnect_backoff_ms", 100),
     ("grpc.max_reconnect_backoff_ms", 500),
 ]
+REASON_SECONDS = 5
 STATUS_OF_STREAMS = {"triton_grpc_error": "true"}  # else an error in a stream has a text and no status
 HTTP_STATUSES = {"429": history.FULL, "503": UNAVAILABLE, "504": LATE}
 CALLER_BITS = 25  # of a request's number: the lower ones count
@@ -301,12 +302,12 @@ class PartsCaller(StreamCaller):
 
 
 def send(client: Any, ends: queue.Queue, model: str, asked: list[Any], **options: Any) -> None:
-    """The client refuses what is for a stream that has ended; why it has stands with what it was told."""
+    """The client refuses what is for a stream that has ended; a thread of it says why, perhaps a moment later."""
     try:
         client.async_stream_infer(model, asked, **options)
     except InferenceServerException:
         with contextlib.suppress(queue.Empty):
-            raise ends.get_nowait()[1] from None
+            raise ends.get(timeout=REASON_SECONDS)[1] from None
         raise
 
 

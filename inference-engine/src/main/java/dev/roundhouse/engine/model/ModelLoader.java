@@ -9,6 +9,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.Set;
+import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ConcurrentHashMap;
@@ -29,6 +30,9 @@ import org.slf4j.LoggerFactory;
  */
 public final class ModelLoader {
   private static final Logger log = LoggerFactory.getLogger(ModelLoader.class);
+
+  /** Why, of a model whose load the engine cancels when it stops or fails. */
+  private static final String ENGINE_ENDED = "the engine ended before it was ready";
 
   /** How the JVM tells it. */
   private static final String NO_THREAD = "native thread";
@@ -280,14 +284,17 @@ public final class ModelLoader {
             : failure;
     boolean expected = cause instanceof BundleException || cause instanceof DeviceException;
     boolean isStarved = isStarved(cause);
-    String reason = cause.getMessage() == null ? cause.toString() : cause.getMessage();
+    boolean engineEnded = cause instanceof CancellationException;
+    String reason = engineEnded ? ENGINE_ENDED : describe(cause);
     ModelStatus failed =
         ModelStatus.loading(model.name(), candidate.version())
             .failed(reason, clock.nanoTime() - started, isStarved);
     registry.publish(model, versions -> versions.with(afterFailure(versions, failed)));
     boolean isServed = model.versions().isReady();
     String serves = isServed ? "; what served before still does" : "";
-    if (isStarved && !starved.add(model.name())) {
+    if (engineEnded) {
+      log.warn("model '{}' is not loaded: {}", model.name(), reason);
+    } else if (isStarved && !starved.add(model.name())) {
       log.debug("model '{}' failed to load again: {}", model.name(), reason);
     } else if (isStarved) {
       log.error(
@@ -303,6 +310,10 @@ public final class ModelLoader {
       log.error("model '{}' failed to load{}", model.name(), serves, cause);
     }
     return failed;
+  }
+
+  private static String describe(Throwable cause) {
+    return cause.getMessage() == null ? cause.toString() : cause.getMessage();
   }
 
   /** A failure that a retry may fix, whatever the model. */

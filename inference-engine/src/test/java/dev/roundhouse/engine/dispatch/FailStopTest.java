@@ -177,6 +177,18 @@ class FailStopTest {
     assertFailedBy(FailStop.WatchdogException.class, "a run on the device has taken");
   }
 
+  @Test
+  void shouldSayThatTheEngineEndedOfAModelThatLoadsWhenARunNeverEnds() {
+    watch(300, 20_000);
+    engine.runsTake(Long.MAX_VALUE);
+    submit("small", 1);
+    CompletableFuture<ModelStatus> load =
+        engine.engine().admin().load(TestBundle.doubling(SMALL, 1).write(repository, "late"));
+    assertFailedBy(FailStop.WatchdogException.class, "a run on the device has taken");
+    assertThat(get(load).state()).isEqualTo(ModelState.FAILED);
+    assertThat(get(load).reason()).isEqualTo("the engine ended before it was ready");
+  }
+
   @ParameterizedTest
   @EnumSource(
       value = Call.class,
