@@ -38,6 +38,13 @@ public record Doors(List<Door> ports) {
     return new Doors(ports);
   }
 
+  /** These and another. */
+  public Doors and(Door other) {
+    List<Door> all = new ArrayList<>(ports);
+    all.add(other);
+    return new Doors(all);
+  }
+
   /** Boot's settings of a port over HTTP. */
   public static Door door(String key, @Nullable InetAddress address, @Nullable Ssl tls) {
     boolean isSecure = Ssl.isEnabled(tls);

@@ -63,6 +63,24 @@ public record ClientHello(
         VERSION, VERSION, Set.of(), window, 1, 0, model, "", "", "", "", "", spec);
   }
 
+  /** The same of a client that takes the tensors to be these. */
+  public ClientHello expecting(StreamSpec tensors) {
+    return new ClientHello(
+        lowest,
+        highest,
+        options,
+        window,
+        rows,
+        0,
+        model,
+        version,
+        variant,
+        token,
+        inputRegion,
+        outputRegion,
+        tensors);
+  }
+
   /**
    * @throws IllegalArgumentException when it is longer than {@link #MOST_BYTES}
    */

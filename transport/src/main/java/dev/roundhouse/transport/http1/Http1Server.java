@@ -2,6 +2,7 @@ package dev.roundhouse.transport.http1;
 
 import dev.roundhouse.transport.io.EventLoops;
 import dev.roundhouse.transport.io.PartSizes;
+import dev.roundhouse.transport.io.Seldom;
 import dev.roundhouse.transport.io.StagedClose;
 import dev.roundhouse.transport.memory.ConnectionMemory;
 import io.netty.bootstrap.ServerBootstrap;
@@ -217,7 +218,7 @@ public final class Http1Server implements AutoCloseable {
       return;
     }
     ctx.channel().closeFuture().addListener(closed -> ending.decrementAndGet());
-    StagedClose.begin(ctx, ENDING_BYTES, ENDING_NANOS);
+    StagedClose.begin(ctx.channel(), ENDING_BYTES, ENDING_NANOS);
   }
 
   /** False when each answer is the last of its connection. */

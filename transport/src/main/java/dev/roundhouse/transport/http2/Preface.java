@@ -144,7 +144,7 @@ final class Preface extends ChannelInboundHandlerAdapter {
     log.debug("{} does not speak HTTP/2", ctx.channel().remoteAddress());
     load.otherProtocol();
     ctx.writeAndFlush(Unpooled.wrappedBuffer(ANSWER))
-        .addListener(told -> StagedClose.begin(ctx, FORGOTTEN_BYTES, FORGOTTEN_NANOS));
+        .addListener(told -> StagedClose.begin(ctx.channel(), FORGOTTEN_BYTES, FORGOTTEN_NANOS));
   }
 
   @Override

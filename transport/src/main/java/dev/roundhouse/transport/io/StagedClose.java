@@ -1,11 +1,12 @@
 package dev.roundhouse.transport.io;
 
 import io.netty.buffer.ByteBuf;
+import io.netty.channel.Channel;
 import io.netty.channel.ChannelFutureListener;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.socket.ChannelInputShutdownEvent;
-import io.netty.channel.socket.SocketChannel;
+import io.netty.channel.socket.DuplexChannel;
 import io.netty.handler.ssl.SslHandler;
 import io.netty.util.ReferenceCountUtil;
 import java.util.concurrent.Future;
@@ -35,11 +36,11 @@ public final class StagedClose extends ChannelInboundHandlerAdapter {
    * @param mostBytes that are read and forgotten
    * @param mostNanos how long at most
    */
-  public static void begin(ChannelHandlerContext ctx, long mostBytes, long mostNanos) {
-    if (((SocketChannel) ctx.channel()).isInputShutdown()) {
-      ctx.close(); // nothing comes that could be forgotten
-    } else if (ctx.channel().isActive() && ctx.pipeline().get(StagedClose.class) == null) {
-      ctx.pipeline().addFirst(new StagedClose(mostBytes, mostNanos));
+  public static void begin(Channel channel, long mostBytes, long mostNanos) {
+    if (((DuplexChannel) channel).isInputShutdown()) {
+      channel.close(); // nothing comes that could be forgotten
+    } else if (channel.isActive() && channel.pipeline().get(StagedClose.class) == null) {
+      channel.pipeline().addFirst(new StagedClose(mostBytes, mostNanos));
     }
   }
 
@@ -56,7 +57,7 @@ public final class StagedClose extends ChannelInboundHandlerAdapter {
   }
 
   private static void closeOurs(ChannelHandlerContext ctx) {
-    ((SocketChannel) ctx.channel())
+    ((DuplexChannel) ctx.channel())
         .shutdownOutput()
         .addListener(ChannelFutureListener.CLOSE_ON_FAILURE);
   }

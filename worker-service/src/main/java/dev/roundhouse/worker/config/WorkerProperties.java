@@ -28,6 +28,7 @@ import org.springframework.validation.annotation.Validated;
  *     own. `default` are callers without a tenant. Without any, nobody is told apart.
  * @param sharedMemory Whether clients may have tensors read from and written to memory of this
  *     machine.
+ * @param stream How tensor streams are served.
  * @param shutdown How it stops.
  * @param watchdog When it gives itself up.
  * @param trace Which requests are traced.
@@ -53,6 +54,7 @@ public record WorkerProperties(
     @Valid @DefaultValue AuditProperties audit,
     @DefaultValue Map<String, @Valid TenantProperties> tenants,
     @Valid @DefaultValue SharedMemoryProperties sharedMemory,
+    @Valid @DefaultValue StreamProperties stream,
     @Valid @DefaultValue ShutdownProperties shutdown,
     @Valid @DefaultValue WatchdogProperties watchdog,
     @Valid @DefaultValue TraceProperties trace,

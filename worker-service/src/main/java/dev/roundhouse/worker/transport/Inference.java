@@ -1,8 +1,10 @@
 package dev.roundhouse.worker.transport;
 
+import dev.roundhouse.bundle.request.RequestOptions;
 import dev.roundhouse.engine.Engine;
 import dev.roundhouse.engine.request.AnswerSink;
 import dev.roundhouse.engine.request.InferenceRequest;
+import dev.roundhouse.engine.request.InputTensor;
 import dev.roundhouse.engine.request.Status;
 import dev.roundhouse.kserve.codec.InferMessage;
 import dev.roundhouse.kserve.status.WireException;
@@ -15,6 +17,7 @@ import dev.roundhouse.worker.trace.Tracer;
 import dev.roundhouse.worker.transport.shm.ClientRegions;
 import io.grpc.StatusException;
 import io.opentelemetry.api.trace.SpanContext;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /** What a request for inference passes on its way in, by whatever transport. Thread-safe. */
@@ -139,6 +142,37 @@ public final class Inference {
     }
     return exchange
         .toEngine(engine.nanoTime(), callNanos, caller, traced != sink, traced)
+        .tenant(tenants.numberOf(rights))
+        .build();
+  }
+
+  /**
+   * The engine's request for messages of a stream, which have neither ids nor parameters.
+   *
+   * @param version empty for the one that is served
+   * @param deadlineNanos on the engine's clock, or {@link InferenceRequest#NO_DEADLINE}
+   * @param caller and {@code rights} as above
+   */
+  public InferenceRequest request(
+      String model,
+      String version,
+      List<InputTensor> inputs,
+      long deadlineNanos,
+      int caller,
+      @Nullable CallerRights rights,
+      AnswerSink sink) {
+    AnswerSink traced = tracer.traced(model, "", inputs, sink);
+    RequestSpans on = spans;
+    SpanContext own = on == null ? null : on.own(model, SpanContext.getInvalid());
+    if (on != null && own != null) {
+      traced = on.traced(model, "", SpanContext.getInvalid(), own, traced);
+    }
+    RequestOptions options = RequestOptions.DEFAULT;
+    return InferenceRequest.of(model, inputs, traced)
+        .version(version)
+        .deadlineNanos(deadlineNanos)
+        .options(traced == sink ? options : options.withTrace().withReceipt())
+        .caller(caller)
         .tenant(tenants.numberOf(rights))
         .build();
   }

@@ -23,6 +23,7 @@ import dev.roundhouse.transport.memory.PeerMemory;
 import dev.roundhouse.worker.actuator.OpenMeters;
 import dev.roundhouse.worker.actuator.TraceMeters;
 import dev.roundhouse.worker.config.SharedMemoryProperties;
+import dev.roundhouse.worker.config.StreamProperties;
 import dev.roundhouse.worker.config.WorkerProperties;
 import dev.roundhouse.worker.lifecycle.EngineLifecycle;
 import dev.roundhouse.worker.lifecycle.Readiness;
@@ -256,7 +257,15 @@ class TransportConfiguration {
         properties.access(),
         WorkerProperties.PREFIX + ".access",
         true,
-        Doors.of(grpc, http, operators));
+        doors(properties.stream(), Doors.of(grpc, http, operators)));
+  }
+
+  private static Doors doors(StreamProperties streams, Doors others) {
+    return streams.port() < 0
+        ? others
+        : others.and(
+            new Doors.Door(
+                WorkerProperties.PREFIX + ".stream.address", streams.address(), false, false));
   }
 
   @Bean
@@ -301,7 +310,7 @@ class TransportConfiguration {
     return environment.getProperty(property, Integer.class, 0);
   }
 
-  private record BoundPort(String name, IntSupplier bound) implements Transport {
+  record BoundPort(String name, IntSupplier bound) implements Transport {
     @Override
     public int port() {
       return bound.getAsInt();

@@ -13,6 +13,7 @@ import dev.roundhouse.platform.audit.AuditProperties;
 import dev.roundhouse.platform.config.HttpProperties;
 import dev.roundhouse.platform.config.TelemetryProperties;
 import dev.roundhouse.worker.config.CudaProperties.Allocator;
+import java.net.InetAddress;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -589,6 +590,37 @@ class WorkerPropertiesTest {
   void shouldMapEveryKeyOfWatchdog() {
     assertThat(bind("watchdog.device-call=5s", "watchdog.dispatch-turn=6s").watchdog())
         .isEqualTo(new WatchdogProperties(Duration.ofSeconds(5), Duration.ofSeconds(6)));
+  }
+
+  @Test
+  void shouldHaveDefaultsForStream() {
+    assertThat(bind().stream())
+        .isEqualTo(
+            new StreamProperties(
+                -1, null, null, 10_000, 4096, DataSize.ofMegabytes(64), Duration.ofSeconds(5)));
+  }
+
+  @Test
+  void shouldMapEveryKeyOfStream() throws Exception {
+    assertThat(
+            bind(
+                "stream.port=8003",
+                "stream.address=127.0.0.1",
+                "stream.socket=/run/roundhouse/stream",
+                "stream.max-connections=7",
+                "stream.max-window=8",
+                "stream.window-size=9MB",
+                "stream.handshake-timeout=10s")
+                .stream())
+        .isEqualTo(
+            new StreamProperties(
+                8003,
+                InetAddress.getByName("127.0.0.1"),
+                Path.of("/run/roundhouse/stream"),
+                7,
+                8,
+                DataSize.ofMegabytes(9),
+                Duration.ofSeconds(10)));
   }
 
   @Test

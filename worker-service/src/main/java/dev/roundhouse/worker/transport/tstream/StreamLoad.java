@@ -1,0 +1,103 @@
+package dev.roundhouse.worker.transport.tstream;
+
+import dev.roundhouse.kserve.tstream.HelloStatus;
+import java.util.Arrays;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.LongAdder;
+
+/** Counts what streams do. Thread-safe. */
+public final class StreamLoad {
+  private final AtomicInteger connections = new AtomicInteger();
+  private final LongAdder taken = new LongAdder();
+  private final LongAdder answered = new LongAdder();
+  private final LongAdder requests = new LongAdder();
+  private final LongAdder[] refused = adders(HelloStatus.values().length);
+  private final LongAdder[] ended = adders(End.values().length);
+
+  /** Why a connection was ended that its client did not end. */
+  public enum End {
+    /** No whole hello came in time, or none at all. */
+    HANDSHAKE,
+    /** It sent more messages than its window. */
+    WINDOW,
+    /** Its client went away in the middle of a message. */
+    TRUNCATED,
+    /** The rest of a message did not come. */
+    STALLED,
+    /** Its client did not read. */
+    UNREAD,
+    /** The model was replaced by one with other tensors. */
+    REPLACED,
+    /** Something was wrong in the server. */
+    FAILED
+  }
+
+  private static LongAdder[] adders(int count) {
+    LongAdder[] adders = new LongAdder[count];
+    Arrays.setAll(adders, i -> new LongAdder());
+    return adders;
+  }
+
+  /** Connections that are open, those in their handshake included. */
+  public int connections() {
+    return connections.get();
+  }
+
+  /** Messages that were taken since the start. */
+  public long takenEver() {
+    return taken.sum();
+  }
+
+  /** Messages that were taken and not answered. */
+  public long open() {
+    long before = answered.sum();
+    return Math.max(0, taken.sum() - before);
+  }
+
+  /** Requests of the engine that messages were, since the start: several may be one. */
+  public long requestsEver() {
+    return requests.sum();
+  }
+
+  /** Hellos refused since the start. */
+  public long refusedEver(HelloStatus status) {
+    return refused[status.ordinal()].sum();
+  }
+
+  /** Connections ended since the start. */
+  public long endedEver(End why) {
+    return ended[why.ordinal()].sum();
+  }
+
+  /**
+   * @return how many there are now
+   */
+  int opened() {
+    return connections.incrementAndGet();
+  }
+
+  void closed() {
+    connections.decrementAndGet();
+  }
+
+  void taken(int messages) {
+    taken.add(messages);
+  }
+
+  /** Told, or never will be. */
+  void answered(int messages) {
+    answered.add(messages);
+  }
+
+  void submitted() {
+    requests.increment();
+  }
+
+  void refused(HelloStatus status) {
+    refused[status.ordinal()].increment();
+  }
+
+  void ended(End why) {
+    ended[why.ordinal()].increment();
+  }
+}

@@ -1,0 +1,256 @@
+package dev.roundhouse.worker.transport.tstream;
+
+import dev.roundhouse.kserve.tstream.ClientHello;
+import dev.roundhouse.kserve.tstream.HelloStatus;
+import dev.roundhouse.kserve.tstream.ServerReply;
+import dev.roundhouse.platform.access.Access;
+import dev.roundhouse.platform.text.ClientText;
+import dev.roundhouse.transport.io.EventLoops;
+import dev.roundhouse.transport.io.Seldom;
+import dev.roundhouse.transport.io.StagedClose;
+import dev.roundhouse.transport.memory.ConnectionMemory;
+import dev.roundhouse.transport.memory.PeerMemory;
+import dev.roundhouse.worker.transport.Inference;
+import io.netty.bootstrap.ServerBootstrap;
+import io.netty.buffer.Unpooled;
+import io.netty.channel.AdaptiveRecvByteBufAllocator;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.channel.ChannelInitializer;
+import io.netty.channel.ChannelOption;
+import java.io.IOException;
+import java.net.InetSocketAddress;
+import java.net.SocketAddress;
+import java.nio.file.Files;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Listens for streams, over TCP and at a socket in the file system. Thread-safe. */
+public final class StreamServer {
+  private static final Logger log = LoggerFactory.getLogger(StreamServer.class);
+  private static final int MAX_THREADS = 8;
+  private static final int STOP_SECONDS = 5;
+  private static final long LOOK_MILLIS = 20;
+
+  /** Handlers, the state of a stream, and what was last read. */
+  private static final long CONNECTION_BYTES = 16 << 10;
+
+  /** After which a client for which there was no room may try again. */
+  private static final int RETRY_MILLIS = 1_000;
+
+  private static final long REFUSED_BYTES = 1 << 20;
+  private static final long REFUSED_NANOS = TimeUnit.SECONDS.toNanos(1);
+  private static final int LEAST_READ = 1 << 10;
+  private static final int FIRST_READ = 1 << 13;
+  private static final int MOST_READ = 1 << 16;
+
+  private static final Seldom WARNING = new Seldom();
+
+  private final StreamSettings settings;
+  private final Inference inference;
+  private final ClientText texts;
+  private final PeerMemory memory;
+  private final Consumer<Throwable> failed;
+  private final StreamTargets targets;
+  private final Handshake handshake;
+  private final StreamLoad load = new StreamLoad();
+  private final Set<StreamConnection> streams = ConcurrentHashMap.newKeySet();
+  private final List<Channel> listening = new ArrayList<>();
+  private @Nullable EventLoops loops;
+  private volatile int port;
+  private volatile boolean draining;
+
+  /** What streams may ask for. */
+  public record Limits(int maxWindow, long windowBytes) {}
+
+  /**
+   * @param texts error texts for clients
+   * @param failed called when a thread that serves sockets has ended
+   */
+  public StreamServer(
+      StreamSettings settings,
+      Limits limits,
+      Inference inference,
+      Access access,
+      ClientText texts,
+      PeerMemory memory,
+      Consumer<Throwable> failed) {
+    this.settings = settings;
+    this.inference = inference;
+    this.texts = texts;
+    this.memory = memory;
+    this.failed = failed;
+    targets = new StreamTargets(inference.engine());
+    handshake = new Handshake(access, targets, limits.maxWindow(), limits.windowBytes());
+  }
+
+  /**
+   * Begins to listen.
+   *
+   * @throws IOException when it cannot
+   */
+  public synchronized void start() throws IOException {
+    int threads = Math.clamp(Runtime.getRuntime().availableProcessors(), 1, MAX_THREADS);
+    EventLoops own = new EventLoops("tstream", threads, failed);
+    loops = own;
+    InetSocketAddress address = settings.address();
+    if (address != null) {
+      Channel bound = own.listen(configured(own.bootstrap()), address);
+      listening.add(bound);
+      port = ((InetSocketAddress) bound.localAddress()).getPort();
+    }
+    if (settings.socket() != null) {
+      SocketFile file = new SocketFile(settings.socket());
+      file.makeRoom();
+      listening.add(own.listen(configured(own.localBootstrap()), file.address()));
+    }
+  }
+
+  private ServerBootstrap configured(ServerBootstrap bootstrap) {
+    return bootstrap
+        .childOption(ChannelOption.ALLOW_HALF_CLOSURE, true)
+        .childOption(
+            ChannelOption.RECVBUF_ALLOCATOR,
+            new AdaptiveRecvByteBufAllocator(LEAST_READ, FIRST_READ, MOST_READ))
+        .childHandler(new Accepted());
+  }
+
+  /** The TCP port; 0 before it listens, and without one. */
+  public int port() {
+    return port;
+  }
+
+  public StreamLoad load() {
+    return load;
+  }
+
+  private final class Accepted extends ChannelInitializer<Channel> {
+    @Override
+    protected void initChannel(Channel channel) {
+      boolean fits = load.opened() <= settings.maxConnections();
+      channel.closeFuture().addListener(over -> load.closed());
+      SocketAddress from = channel.remoteAddress();
+      ConnectionMemory own =
+          fits ? memory.open(from, CONNECTION_BYTES, () -> relieve(channel)) : null;
+      if (own == null) {
+        channel.pipeline().addLast(new NoRoom());
+        return;
+      }
+      StreamConnection stream = new StreamConnection(StreamServer.this, channel, own);
+      streams.add(stream);
+      channel
+          .closeFuture()
+          .addListener(
+              over -> {
+                streams.remove(stream);
+                own.close();
+              });
+      channel.pipeline().addLast(stream);
+      if (draining) {
+        stream.drain();
+      }
+    }
+  }
+
+  /** Memory is short: what has begun to come and may never be whole is given up. */
+  private static void relieve(Channel channel) {
+    channel
+        .eventLoop()
+        .execute(
+            () -> {
+              StreamConnection stream = channel.pipeline().get(StreamConnection.class);
+              if (stream != null) {
+                stream.relieve();
+              }
+            });
+  }
+
+  /** Tells a client to come again. */
+  private final class NoRoom extends ChannelInboundHandlerAdapter {
+    @Override
+    public void channelActive(ChannelHandlerContext ctx) {
+      load.refused(HelloStatus.OVERLOADED);
+      String text =
+          "there is no room for another connection; roundhouse.worker.stream.max-connections is %d"
+              .formatted(settings.maxConnections());
+      ServerReply reply =
+          new ServerReply(
+              ClientHello.VERSION, HelloStatus.OVERLOADED, Set.of(), RETRY_MILLIS, 0, null, text);
+      ctx.writeAndFlush(Unpooled.wrappedBuffer(reply.encoded()))
+          .addListener(sent -> StagedClose.begin(ctx.channel(), REFUSED_BYTES, REFUSED_NANOS));
+    }
+  }
+
+  /** No further message is taken; what was is answered, and then connections end. */
+  public void drain() {
+    draining = true;
+    streams.forEach(StreamConnection::drain);
+  }
+
+  /**
+   * Drains, and stops when every stream has ended, or so much time has passed.
+   *
+   * @throws InterruptedException when interrupted; it has stopped all the same
+   */
+  public synchronized void stop(long nanos) throws InterruptedException {
+    drain();
+    long end = System.nanoTime() + nanos;
+    try {
+      while (load.open() > 0 && System.nanoTime() < end) {
+        TimeUnit.MILLISECONDS.sleep(LOOK_MILLIS);
+      }
+    } finally {
+      listening.forEach(Channel::close);
+      if (loops != null) {
+        loops.stop(STOP_SECONDS).awaitUninterruptibly();
+      }
+      if (settings.socket() != null) {
+        try {
+          Files.deleteIfExists(settings.socket());
+        } catch (IOException e) {
+          log.warn("{} stays behind: {}", settings.socket(), e.toString());
+        }
+      }
+    }
+  }
+
+  // --- for connections
+
+  StreamSettings settings() {
+    return settings;
+  }
+
+  Inference inference() {
+    return inference;
+  }
+
+  ClientText texts() {
+    return texts;
+  }
+
+  StreamTargets targets() {
+    return targets;
+  }
+
+  Handshake handshake() {
+    return handshake;
+  }
+
+  boolean isDraining() {
+    return draining;
+  }
+
+  void warn(String what, Throwable cause) {
+    if (WARNING.isTime()) {
+      log.warn(what, cause);
+    }
+  }
+}
