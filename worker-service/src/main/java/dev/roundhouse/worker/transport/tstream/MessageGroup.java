@@ -25,10 +25,10 @@ final class MessageGroup implements AnswerSink {
 
   private final int count;
 
-  /** Their bytes; null once they are gone. */
+  /** Their bytes, until it is over; null for none. */
   private final @Nullable ByteBuf messages;
 
-  private final AtomicBoolean gone = new AtomicBoolean();
+  private final AtomicBoolean over = new AtomicBoolean();
   private volatile @Nullable Submission submission;
 
   // Published by the hand-over to the connection.
@@ -102,21 +102,22 @@ final class MessageGroup implements AnswerSink {
     if (answer == null) {
       failure = Outcomes.failure(outcome);
     }
-    release();
-    connection.ended(this);
+    end();
   }
 
   /** It never was a request. On the event loop. */
   void fail(WireException why) {
     failure = why;
-    release();
-    connection.ended(this);
+    end();
   }
 
-  /** Its messages are not needed any more. Harmless when repeated. */
-  private void release() {
-    if (messages != null && gone.compareAndSet(false, true)) {
-      messages.release();
+  /** Once, whoever says it. */
+  private void end() {
+    if (over.compareAndSet(false, true)) {
+      if (messages != null) {
+        messages.release();
+      }
+      connection.ended(this);
     }
   }
 

@@ -355,8 +355,8 @@ final class StreamConnection extends ChannelInboundHandlerAdapter implements Mes
               group);
       server.load().submitted();
       group.submitted(inference.engine().submit(request));
-    } catch (RuntimeException e) {
-      log.warn("messages could not be submitted", e);
+    } catch (RuntimeException | Error e) { // it must end: its client would wait for ever
+      server.warn("messages could not be submitted", e);
       group.fail(new WireException(WireStatus.INTERNAL, "the message could not be submitted"));
     }
   }
@@ -390,6 +390,9 @@ final class StreamConnection extends ChannelInboundHandlerAdapter implements Mes
       writeAll();
     } catch (RuntimeException | Error e) { // Netty would only log it, and the client would wait
       onFailure(e);
+      for (MessageGroup group = ended.poll(); group != null; group = ended.poll()) {
+        forget(group);
+      }
     }
   }
 
@@ -427,13 +430,20 @@ final class StreamConnection extends ChannelInboundHandlerAdapter implements Mes
 
   private void write(Open now, MessageGroup group) {
     now.groups.remove(group);
+    ChannelFuture written;
+    try {
+      written = written(now, group);
+    } catch (RuntimeException | Error e) {
+      over(now, group);
+      throw e;
+    }
     // Not sooner than it is sent: a client that does not read uses its window up.
-    written(now, group)
-        .addListener(
-            sent -> {
-              now.answered += group.count();
-              server.load().answered(group.count());
-            });
+    written.addListener(sent -> over(now, group));
+  }
+
+  private void over(Open now, MessageGroup group) {
+    now.answered += group.count();
+    server.load().answered(group.count());
   }
 
   private ChannelFuture written(Open now, MessageGroup group) {
