@@ -55,7 +55,8 @@ public final class MessageLimits {
     return exceeded(what, bytes + " bytes", NAME_BYTES);
   }
 
-  static WireException exceeded(String what, String value, long limit) {
+  /** How a request is refused that has more than it may. */
+  public static WireException exceeded(String what, String value, long limit) {
     return WireException.invalidArgument(
         what + " has " + value + ", the limit is " + limit + " in one request");
   }
