@@ -138,7 +138,7 @@ public final class ModelConfigs {
    * batching; and may run together with others', unless a model's code is between them and
    * programs.
    */
-  private static boolean sharesAxis0(ModelSpec spec) {
+  public static boolean sharesAxis0(ModelSpec spec) {
     return (spec.client().isPresent() || spec.isCoalescable())
         && Stream.concat(spec.clientInputs().stream(), spec.clientOutputs().stream())
             .allMatch(tensor -> tensor.batchAxis() == 0);
@@ -186,7 +186,7 @@ public final class ModelConfigs {
   }
 
   /** Types that the protocol has no name for are not clients' to send, and have none here. */
-  static DataType type(DType dtype) {
+  public static DataType type(DType dtype) {
     return switch (dtype) {
       case F64 -> DataType.TYPE_FP64;
       case F32 -> DataType.TYPE_FP32;

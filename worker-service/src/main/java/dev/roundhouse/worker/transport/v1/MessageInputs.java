@@ -1,0 +1,58 @@
+package dev.roundhouse.worker.transport.v1;
+
+import com.google.protobuf.ByteString;
+import dev.roundhouse.kserve.status.WireException;
+import java.nio.ByteBuffer;
+import java.util.List;
+
+/**
+ * The entries of {@code raw_input}. Inputs in shared memory have none, or, where there are as many
+ * entries as inputs, empty ones.
+ */
+final class MessageInputs implements RawInputs {
+  private final List<ByteString> entries;
+  private final boolean hasAll;
+  private int next;
+
+  /**
+   * @param inputs that the request names
+   */
+  MessageInputs(List<ByteString> entries, int inputs) {
+    this.entries = entries;
+    hasAll = entries.size() == inputs;
+  }
+
+  @Override
+  public ByteBuffer next(String input, long byteSize) {
+    if (next == entries.size()) {
+      throw WireException.invalidArgument(
+          "raw_input has %d entries and none for input '%s'; send one for each input that is not in shared memory"
+              .formatted(entries.size(), input));
+    }
+    ByteString entry = entries.get(next++);
+    if (byteSize != UNKNOWN && byteSize != entry.size()) {
+      throw WireException.invalidArgument(
+          "input '%s' has %d bytes in raw_input, and batch_byte_size, dims and batch_size make %d"
+              .formatted(input, entry.size(), byteSize));
+    }
+    return entry.asReadOnlyByteBuffer();
+  }
+
+  @Override
+  public void skip(String input) {
+    if (hasAll && !entries.get(next++).isEmpty()) {
+      throw WireException.invalidArgument(
+          "input '%s' has %d bytes in raw_input and is in shared memory; send it once"
+              .formatted(input, entries.get(next - 1).size()));
+    }
+  }
+
+  @Override
+  public void requireEnd() {
+    if (next < entries.size()) {
+      throw WireException.invalidArgument(
+          "raw_input has %d entries for %d inputs that are not in shared memory; leave out the rest"
+              .formatted(entries.size(), next));
+    }
+  }
+}
