@@ -18,6 +18,14 @@ import dev.roundhouse.kserve.proto.RepositoryIndexRequest;
 import dev.roundhouse.kserve.proto.RepositoryIndexResponse.ModelIndex;
 import dev.roundhouse.kserve.proto.ServerLiveRequest;
 import dev.roundhouse.kserve.proto.TraceSettingRequest;
+import dev.roundhouse.kserve.v1.proto.GRPCServiceGrpc;
+import dev.roundhouse.kserve.v1.proto.InferRequest;
+import dev.roundhouse.kserve.v1.proto.ModelRepositoryIndex.ModelEntry;
+import dev.roundhouse.kserve.v1.proto.RepositoryRequest;
+import dev.roundhouse.kserve.v1.proto.RequestStatus;
+import dev.roundhouse.kserve.v1.proto.RequestStatusCode;
+import dev.roundhouse.kserve.v1.proto.SharedMemoryControlRequest;
+import dev.roundhouse.kserve.v1.proto.StatusRequest;
 import dev.roundhouse.platform.access.ApiMethod;
 import io.grpc.Channel;
 import io.grpc.ClientInterceptors;
@@ -66,6 +74,7 @@ class AccessRulesTest {
         new RunningWorker(
                 repository,
                 TestBundle.DOUBLE,
+                "--roundhouse.worker.v1.enabled=true",
                 of + "inference=token",
                 of + "statistics=token",
                 of + "trace=token",
@@ -210,6 +219,68 @@ class AccessRulesTest {
                 .getModelsList())
         .extracting(ModelStatus::getName)
         .containsExactly("mine", "theirs");
+  }
+
+  @Test
+  void shouldApplyTheSameRulesToV1() throws Exception {
+    Status none = refusal(() -> v1(null).infer(v1Request("mine")));
+    assertThat(none.getCode()).isEqualTo(Status.Code.UNAUTHENTICATED);
+    assertThat(v1("team").infer(v1Request("mine")).getRequestStatus().getCode())
+        .isEqualTo(RequestStatusCode.SUCCESS);
+    RequestStatus theirs = v1("team").infer(v1Request("theirs")).getRequestStatus();
+    assertThat(theirs.getCode()).isEqualTo(RequestStatusCode.UNKNOWN);
+    assertThat(theirs.getMsg()).startsWith("'team' may not use model 'theirs'; it may use mine");
+
+    assertThat(
+            v1("team")
+                .status(StatusRequest.getDefaultInstance())
+                .getServerStatus()
+                .getModelStatusMap())
+        .containsOnlyKeys("mine");
+    assertThat(
+            v1("team")
+                .repository(RepositoryRequest.newBuilder().setIndex(true).build())
+                .getIndex()
+                .getModelsList())
+        .extracting(ModelEntry::getName)
+        .containsExactly("mine");
+    assertThat(
+            refusal(
+                    () ->
+                        v1("team")
+                            .status(StatusRequest.newBuilder().setModelName("theirs").build()))
+                .getCode())
+        .isEqualTo(Status.Code.PERMISSION_DENIED);
+    assertThat(
+            refusal(
+                    () ->
+                        v1("ops")
+                            .sharedMemoryControl(SharedMemoryControlRequest.getDefaultInstance()))
+                .getDescription())
+        .contains("is switched off by roundhouse.worker.access.shared-memory=off");
+
+    assertThat(text(post("/api/infer/mine", "12345678", null))).startsWith("401 ");
+    HttpResponse<byte[]> denied =
+        worker.send(
+            worker
+                .http("/api/infer/theirs")
+                .header("Authorization", "Bearer team")
+                .header("NV-InferRequest", "batch_size: 1 input { name: \"x\" }")
+                .POST(BodyPublishers.ofString("12345678")));
+    assertThat(denied.statusCode()).isEqualTo(403);
+    assertThat(denied.headers().firstValue("NV-Status").orElse(""))
+        .startsWith("code: UNKNOWN msg: ")
+        .contains("may not use model");
+    assertThat(worker.get("http", "/api/sharedmemorycontrol/status")).startsWith("403 ");
+    assertThat(worker.get("http", "/api/health/live")).startsWith("200 ");
+  }
+
+  private static GRPCServiceGrpc.GRPCServiceBlockingStub v1(@Nullable String token) {
+    return GRPCServiceGrpc.newBlockingStub(as(token));
+  }
+
+  private static InferRequest v1Request(String model) {
+    return V1Test.request(model, "batch_size: 1 input { name: \"x\" }", WorkerTest.floats(1, 2));
   }
 
   @Test

@@ -57,6 +57,12 @@ public record ApiMethod(ApiCategory category, Effect effect) {
     add(SHARED_MEMORY, Effect.READS, kserve + "IsSameIPCNamespace");
     add(TRACE, Effect.AS_ASKED, kserve + "TraceSetting");
     add(LOGGING, Effect.AS_ASKED, kserve + "LogSettings");
+    String v1 = "nvidia.inferenceserver.GRPCService/";
+    add(HEALTH, Effect.READS, v1 + "Health");
+    add(METADATA, Effect.READS, v1 + "Status", v1 + "Repository");
+    add(INFERENCE, Effect.READS, v1 + "Infer", v1 + "StreamInfer");
+    add(MODEL_REPOSITORY, Effect.CHANGES, v1 + "ModelControl");
+    add(SHARED_MEMORY, Effect.CHANGES, v1 + "SharedMemoryControl"); // it tells names as well
     String control = "reactant_control.ControlService/";
     add(CONTROL, Effect.READS, control + "ModelControlStatus");
     add(CONTROL, Effect.CHANGES, control + "SetModelResidency", control + "SetModelPolicy");

@@ -41,6 +41,11 @@ public final class LocalCalls {
     return new LocalClient(this, attributes);
   }
 
+  /** Whether a service has the method. */
+  public boolean have(MethodDescriptor<?, ?> method) {
+    return methods.containsKey(method.getFullMethodName());
+  }
+
   ServerMethodDefinition<?, ?> definition(MethodDescriptor<?, ?> method) {
     ServerMethodDefinition<?, ?> known = methods.get(method.getFullMethodName());
     if (known == null) {

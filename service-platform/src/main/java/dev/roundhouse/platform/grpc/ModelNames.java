@@ -5,6 +5,9 @@ import com.google.protobuf.Message;
 import dev.roundhouse.kserve.control.proto.ModelControlStatusResponse;
 import dev.roundhouse.kserve.proto.ModelStatisticsResponse;
 import dev.roundhouse.kserve.proto.RepositoryIndexResponse;
+import dev.roundhouse.kserve.v1.proto.ModelRepositoryIndex;
+import dev.roundhouse.kserve.v1.proto.RepositoryResponse;
+import dev.roundhouse.kserve.v1.proto.StatusResponse;
 import java.util.function.Predicate;
 
 /** Names of models in messages. */
@@ -53,7 +56,27 @@ final class ModelNames {
                           .filter(model -> mayUse.test(model.getName()))
                           .toList())
                   .build();
+          case StatusResponse all -> withModels(all, mayUse);
+          case RepositoryResponse all when all.hasIndex() ->
+              all.toBuilder()
+                  .setIndex(
+                      ModelRepositoryIndex.newBuilder()
+                          .addAllModels(
+                              all.getIndex().getModelsList().stream()
+                                  .filter(model -> mayUse.test(model.getName()))
+                                  .toList()))
+                  .build();
           default -> answer;
         };
+  }
+
+  private static StatusResponse withModels(StatusResponse all, Predicate<String> mayUse) {
+    StatusResponse.Builder some = all.toBuilder();
+    for (String model : all.getServerStatus().getModelStatusMap().keySet()) {
+      if (!mayUse.test(model)) {
+        some.getServerStatusBuilder().removeModelStatus(model);
+      }
+    }
+    return some.build();
   }
 }

@@ -113,6 +113,7 @@ public final class Browsers {
 
   private static boolean isInference(String path) {
     return TextPath.of(path) != null
+        || V1InferPath.beginsAsOne(path)
         || (path.startsWith(MODELS)
             && InferPath.endsAsOne(path)
             && path.length() > LEAST_INFERENCE);

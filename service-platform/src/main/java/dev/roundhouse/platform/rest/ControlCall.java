@@ -25,7 +25,6 @@ import javax.net.ssl.SSLSession;
 import org.jspecify.annotations.Nullable;
 import org.springframework.http.HttpHeaders;
 import org.springframework.http.HttpStatus;
-import org.springframework.http.MediaType;
 
 /**
  * One control request, on a virtual thread from its head or body to its answer. Every such request
@@ -41,13 +40,15 @@ final class ControlCall implements RequestHandler {
 
   private final ControlRoutes routes;
   private final String method;
+  private final String target;
   private final Found found;
   private volatile @Nullable LocalClient client;
   private volatile boolean isGone;
 
-  ControlCall(ControlRoutes routes, String method, Found found) {
+  ControlCall(ControlRoutes routes, String method, String target, Found found) {
     this.routes = routes;
     this.method = method;
+    this.target = target;
     this.found = found;
   }
 
@@ -59,7 +60,7 @@ final class ControlCall implements RequestHandler {
 
   @Override
   public void handle(ReceivedRequest request, Reply reply) {
-    ControlRequest asked = new ControlRequest(found.parts(), request);
+    ControlRequest asked = new ControlRequest(found.parts(), target, request);
     try {
       Thread.ofVirtual().name("http-control").start(() -> answer(request, asked, reply));
     } catch (Throwable e) { // an Error too: the client would wait forever
@@ -135,7 +136,7 @@ final class ControlCall implements RequestHandler {
     return made;
   }
 
-  private JsonAnswer answer(ControlRequest asked, LocalClient services) {
+  private ControlAnswer answer(ControlRequest asked, LocalClient services) {
     ControlRoute route = found.route();
     if (route == null) {
       return found.code() == Found.OK
@@ -151,16 +152,17 @@ final class ControlCall implements RequestHandler {
     return answering.answer(asked, services);
   }
 
-  private int send(JsonAnswer answer, Reply reply, Runnable over) throws IOException {
+  private int send(ControlAnswer answer, Reply reply, Runnable over) throws IOException {
     reply.status(answer.code());
     String allowed = found.allowed();
     if (allowed != null) {
       reply.header(HttpHeaders.ALLOW, allowed);
     }
-    reply.length(answer.json().length);
-    if (answer.json().length > 0) {
-      reply.header(HttpHeaders.CONTENT_TYPE, MediaType.APPLICATION_JSON_VALUE);
-      reply.body().write(answer.json());
+    answer.headers().forEach(reply::header);
+    reply.length(answer.body().length);
+    if (answer.body().length > 0) {
+      reply.header(HttpHeaders.CONTENT_TYPE, answer.type());
+      reply.body().write(answer.body());
     }
     reply.end(over);
     return answer.code();

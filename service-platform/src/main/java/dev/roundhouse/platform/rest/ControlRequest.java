@@ -16,14 +16,17 @@ final class ControlRequest implements AutoCloseable {
   static final String REMEDY = "send less";
 
   private final Map<String, String> parts;
+  private final String target;
   private final ReceivedRequest request;
   private final MemoryHold memory;
 
   /**
    * @param parts of the path, by their names in the template
+   * @param target as the client wrote it
    */
-  ControlRequest(Map<String, String> parts, ReceivedRequest request) {
+  ControlRequest(Map<String, String> parts, String target, ReceivedRequest request) {
     this.parts = parts;
+    this.target = target;
     this.request = request;
     memory = new MemoryHold(request.memory(), Kept.BODY);
     memory.adopt(request.heldBytes());
@@ -32,6 +35,11 @@ final class ControlRequest implements AutoCloseable {
   /** A part of the path; empty where the template has none of that name. */
   String part(String name) {
     return parts.getOrDefault(name, "");
+  }
+
+  /** A value of the query; empty where it has none of that name. */
+  String query(String name) {
+    return Query.value(target, name);
   }
 
   /** The model's name. */

@@ -25,7 +25,7 @@ record ControlRoute(
      * @throws io.grpc.StatusRuntimeException what a call ended with
      * @throws dev.roundhouse.kserve.status.WireException when the request cannot be read
      */
-    JsonAnswer answer(ControlRequest request, LocalClient services);
+    ControlAnswer answer(ControlRequest request, LocalClient services);
   }
 
   static ControlRoute get(String template, Answering answering) {
@@ -46,7 +46,7 @@ record ControlRoute(
   static <Q extends Message, R extends Message> Answering by(
       MethodDescriptor<Q, R> method,
       Function<ControlRequest, Q> asked,
-      Function<R, JsonAnswer> answer) {
+      Function<R, ControlAnswer> answer) {
     return by(method, asked, (request, told) -> answer.apply(told));
   }
 
@@ -54,7 +54,7 @@ record ControlRoute(
   static <Q extends Message, R extends Message> Answering by(
       MethodDescriptor<Q, R> method,
       Function<ControlRequest, Q> asked,
-      BiFunction<ControlRequest, R, JsonAnswer> answer) {
+      BiFunction<ControlRequest, R, ControlAnswer> answer) {
     return (request, services) -> answer.apply(request, services.ask(method, asked.apply(request)));
   }
 }

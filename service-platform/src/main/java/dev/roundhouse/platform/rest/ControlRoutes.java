@@ -1,5 +1,6 @@
 package dev.roundhouse.platform.rest;
 
+import dev.roundhouse.kserve.v1.proto.GRPCServiceGrpc;
 import dev.roundhouse.platform.grpc.LocalCalls;
 import dev.roundhouse.platform.text.ClientText;
 import dev.roundhouse.transport.access.CallerRights;
@@ -34,7 +35,7 @@ public final class ControlRoutes implements RequestRoutes {
     this.texts = texts;
     meters = new RequestMeters(observations, metric);
     Map<String, Template> byText = new HashMap<>();
-    for (ControlRoute route : ControlTable.ROUTES) {
+    for (ControlRoute route : routes(services)) {
       Template template = byText.computeIfAbsent(route.template(), Template::of);
       template.routes.put(route.method(), route);
     }
@@ -44,9 +45,17 @@ public final class ControlRoutes implements RequestRoutes {
     templates.values().forEach(each -> each.sort(Comparator.comparingInt(Template::variables)));
   }
 
+  private static List<ControlRoute> routes(LocalCalls services) {
+    List<ControlRoute> routes = new ArrayList<>(ControlTable.ROUTES);
+    if (services.have(GRPCServiceGrpc.getHealthMethod())) {
+      routes.addAll(V1Table.ROUTES);
+    }
+    return routes;
+  }
+
   @Override
   public RequestHandler route(String method, String target, @Nullable CallerRights caller) {
-    return new ControlCall(this, method, find(method, target));
+    return new ControlCall(this, method, target, find(method, target));
   }
 
   LocalCalls services() {

@@ -60,22 +60,27 @@ public final class HttpFailure {
     }
     reply.reset();
     int code;
+    int grpcCode;
     String text;
     if (failure instanceof StatusRuntimeException call) {
       Status status = call.getStatus();
-      code = WireStatus.httpCode(status.getCode().value());
+      grpcCode = status.getCode().value();
+      code = WireStatus.httpCode(grpcCode);
       text = status.getDescription() == null ? status.getCode().name() : status.getDescription();
       besides(reply, call.getTrailers());
     } else {
       WireException told = told(reply, failure);
       told.besides(reply::header);
+      grpcCode = told.status().grpcCode();
       code = told.status().httpCode();
       text = told.text();
     }
+    text = texts.of(text);
     reply.status(code);
+    form.addHeaders(reply, grpcCode, text);
     reply.header(HttpHeaders.CONTENT_TYPE, MediaType.APPLICATION_JSON_VALUE);
     try {
-      reply.body().write(form.json(code, texts.of(text)));
+      reply.body().write(form.json(code, text));
     } catch (IOException e) {
       reply.abort(over);
       return code;

@@ -177,7 +177,7 @@ public final class HttpFront implements AutoCloseable {
     if (refusal == null) {
       return admit(head);
     }
-    if (!InferPath.endsAsOne(path) && TextPath.of(path) == null) {
+    if (!InferPath.endsAsOne(path) && TextPath.of(path) == null && !V1InferPath.beginsAsOne(path)) {
       Audit.ended(
           new Caller(head.client().get(), head.method() + " " + path),
           "",
@@ -189,7 +189,8 @@ public final class HttpFront implements AutoCloseable {
   private RequestGuard.Verdict admit(RequestGuard.Head head) {
     if (access.isFree(INFERENCE)
         || (InferPath.of(head.method(), head.target()) == null
-            && TextPath.of(head.method(), head.target()) == null)) {
+            && TextPath.of(head.method(), head.target()) == null
+            && V1InferPath.of(head.method(), head.target()) == null)) {
       return RequestGuard.Verdict.allowed(null);
     }
     try {

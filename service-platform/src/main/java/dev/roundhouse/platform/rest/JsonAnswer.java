@@ -2,20 +2,37 @@ package dev.roundhouse.platform.rest;
 
 import com.google.protobuf.Message;
 import java.util.Collection;
+import java.util.Map;
 import java.util.function.Consumer;
+import org.springframework.http.MediaType;
 import tools.jackson.core.JsonGenerator;
 
 /**
- * What a request is answered with, made as a whole before any of it is sent.
+ * An answer that is JSON.
  *
  * @param code of HTTP
  * @param json empty for none
  */
-record JsonAnswer(int code, byte[] json) {
+record JsonAnswer(int code, byte[] json) implements ControlAnswer {
   private static final int OK = 200;
 
   /** Success without content. */
   static final JsonAnswer DONE = new JsonAnswer(OK, new byte[0]);
+
+  @Override
+  public byte[] body() {
+    return json;
+  }
+
+  @Override
+  public String type() {
+    return MediaType.APPLICATION_JSON_VALUE;
+  }
+
+  @Override
+  public Map<String, String> headers() {
+    return Map.of();
+  }
 
   /** An object, by what writes its properties. */
   static JsonAnswer object(int code, Consumer<JsonGenerator> properties) {

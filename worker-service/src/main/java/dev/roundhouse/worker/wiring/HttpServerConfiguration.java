@@ -11,6 +11,7 @@ import dev.roundhouse.platform.rest.HttpServerSettings;
 import dev.roundhouse.platform.rest.RequestBodies;
 import dev.roundhouse.platform.text.ClientText;
 import dev.roundhouse.transport.http1.Http1Settings;
+import dev.roundhouse.transport.http1.RequestRoutes;
 import dev.roundhouse.transport.io.FairTurns;
 import dev.roundhouse.transport.memory.PeerMemory;
 import dev.roundhouse.worker.actuator.HttpMeters;
@@ -20,7 +21,10 @@ import dev.roundhouse.worker.transport.Inference;
 import dev.roundhouse.worker.transport.ModelLookup;
 import dev.roundhouse.worker.transport.rest.InferRoutes;
 import dev.roundhouse.worker.transport.text.TextRoutes;
+import dev.roundhouse.worker.transport.v1.V1Protocol;
+import dev.roundhouse.worker.transport.v1.V1Routes;
 import java.time.Duration;
+import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.beans.factory.annotation.Qualifier;
 import org.springframework.boot.ssl.SslBundles;
@@ -102,6 +106,7 @@ class HttpServerConfiguration {
       ClientText texts,
       WorkerProperties properties,
       FairTurns inflating,
+      ObjectProvider<V1Protocol> v1,
       ControlRoutes others) {
     RequestBodies bodies =
         new RequestBodies(
@@ -109,7 +114,10 @@ class HttpServerConfiguration {
             InferRoutes.REMEDY,
             inflating);
     TextRoutes ofTexts = new TextRoutes(inference, models, texts, bodies, others);
-    return new InferRoutes(inference, models, texts, bodies, ofTexts);
+    V1Protocol protocol = v1.getIfAvailable();
+    RequestRoutes rest =
+        protocol == null ? ofTexts : new V1Routes(protocol, texts, bodies, ofTexts);
+    return new InferRoutes(inference, models, texts, bodies, rest);
   }
 
   @Bean

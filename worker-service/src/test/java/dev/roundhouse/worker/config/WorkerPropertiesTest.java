@@ -74,6 +74,16 @@ class WorkerPropertiesTest {
   }
 
   @Test
+  void shouldHaveDefaultsForV1() {
+    assertThat(bind().v1()).isEqualTo(new V1Properties(false));
+  }
+
+  @Test
+  void shouldMapEveryKeyOfV1() {
+    assertThat(bind("v1.enabled=true").v1()).isEqualTo(new V1Properties(true));
+  }
+
+  @Test
   void shouldHaveDefaultsForReadiness() {
     assertThat(bind().readiness()).isEqualTo(new ReadinessProperties(false));
   }

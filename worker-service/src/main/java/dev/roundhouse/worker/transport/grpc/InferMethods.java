@@ -1,27 +1,21 @@
 package dev.roundhouse.worker.transport.grpc;
 
-import dev.roundhouse.kserve.codec.CallerHeader;
 import dev.roundhouse.kserve.codec.EncodedMessage;
 import dev.roundhouse.kserve.codec.InferMessage;
 import dev.roundhouse.kserve.codec.MessageMemory;
 import dev.roundhouse.kserve.codec.RequestParser;
-import dev.roundhouse.kserve.codec.SpentHeader;
 import dev.roundhouse.kserve.proto.GRPCInferenceServiceGrpc;
 import dev.roundhouse.platform.grpc.AccessGate;
 import dev.roundhouse.platform.grpc.GuardedService;
 import dev.roundhouse.platform.grpc.ReceivingMarshaller.MessageReader;
-import dev.roundhouse.platform.telemetry.TraceContexts;
 import dev.roundhouse.transport.access.CallerRights;
 import dev.roundhouse.transport.http2.ReceivedMessage;
 import dev.roundhouse.transport.memory.ConnectionMemory;
-import dev.roundhouse.transport.memory.PeerMemory;
 import dev.roundhouse.worker.trace.RequestSpans;
 import io.grpc.Context;
 import io.grpc.Contexts;
-import io.grpc.Grpc;
 import io.grpc.Metadata;
 import io.grpc.MethodDescriptor;
-import io.grpc.ServerCall;
 import io.grpc.ServerCallHandler;
 import io.grpc.ServerMethodDefinition;
 import io.grpc.ServerServiceDefinition;
@@ -30,7 +24,6 @@ import io.grpc.stub.StreamObserver;
 import io.opentelemetry.api.trace.SpanContext;
 import java.io.IOException;
 import java.io.InputStream;
-import java.net.SocketAddress;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -45,17 +38,6 @@ final class InferMethods {
 
   private static final Metadata.Key<String> STRICT =
       Metadata.Key.of("triton_grpc_error", Metadata.ASCII_STRING_MARSHALLER);
-
-  private static final Metadata.Key<String> CALLER =
-      Metadata.Key.of(CallerHeader.NAME, Metadata.ASCII_STRING_MARSHALLER);
-
-  private static final Metadata.Key<String> SPENT =
-      Metadata.Key.of(SpentHeader.NAME, Metadata.ASCII_STRING_MARSHALLER);
-
-  private static final Metadata.Key<String> TRACEPARENT =
-      Metadata.Key.of(TraceContexts.TRACEPARENT, Metadata.ASCII_STRING_MARSHALLER);
-  private static final Metadata.Key<String> TRACESTATE =
-      Metadata.Key.of(TraceContexts.TRACESTATE, Metadata.ASCII_STRING_MARSHALLER);
 
   private InferMethods() {}
 
@@ -113,37 +95,22 @@ final class InferMethods {
   private static ServerCallHandler<InferMessage, EncodedMessage> unary(
       Unary infer, @Nullable RequestSpans spans) {
     return (call, headers) -> {
-      int caller = caller(call, headers);
+      int caller = CallHeaders.caller(call, headers);
       CallerRights rights = AccessGate.rights();
-      long spent = SpentHeader.nanos(headers.get(SPENT));
-      SpanContext calledIn = calledIn(headers, spans);
+      long spent = CallHeaders.spentNanos(headers);
+      SpanContext calledIn = CallHeaders.calledIn(headers, spans);
       return ServerCalls.<InferMessage, EncodedMessage>asyncUnaryCall(
               (message, answer) -> infer.infer(message, caller, rights, spent, calledIn, answer))
           .startCall(call, headers);
     };
   }
 
-  private static @Nullable SpanContext calledIn(Metadata headers, @Nullable RequestSpans spans) {
-    return spans == null ? null : spans.caller(headers.get(TRACEPARENT), headers.get(TRACESTATE));
-  }
-
-  private static int caller(ServerCall<?, ?> call, Metadata headers) {
-    ConnectionMemory connection = call.getAttributes().get(ConnectionMemory.KEY);
-    if (connection != null) {
-      return CallerHeader.caller(connection.peerNumber(), headers.get(CALLER));
-    }
-    SocketAddress address = call.getAttributes().get(Grpc.TRANSPORT_ATTR_REMOTE_ADDR);
-    return address == null
-        ? 0
-        : CallerHeader.caller(PeerMemory.peerNumber(address), headers.get(CALLER));
-  }
-
   private static ServerCallHandler<InferMessage, EncodedMessage> bidi(
       Bidi stream, @Nullable RequestSpans spans) {
     return (call, headers) -> {
-      int caller = caller(call, headers);
+      int caller = CallHeaders.caller(call, headers);
       CallerRights rights = AccessGate.rights();
-      SpanContext calledIn = calledIn(headers, spans);
+      SpanContext calledIn = CallHeaders.calledIn(headers, spans);
       ServerCallHandler<InferMessage, EncodedMessage> handler =
           ServerCalls.asyncBidiStreamingCall(
               answers -> stream.stream(caller, rights, calledIn, answers));

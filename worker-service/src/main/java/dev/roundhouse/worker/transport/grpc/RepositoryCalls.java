@@ -30,7 +30,8 @@ public final class RepositoryCalls {
     this.control = control;
   }
 
-  CompletableFuture<RepositoryIndexResponse> index(RepositoryIndexRequest request) {
+  /** What is in the repository. */
+  public CompletableFuture<RepositoryIndexResponse> index(RepositoryIndexRequest request) {
     return CompletableFuture.supplyAsync(
         () -> {
           RepositoryIndexResponse.Builder index = RepositoryIndexResponse.newBuilder();
@@ -48,7 +49,8 @@ public final class RepositoryCalls {
         files);
   }
 
-  CompletableFuture<RepositoryModelLoadResponse> load(RepositoryModelLoadRequest request) {
+  /** Loads a model; completes when it serves. */
+  public CompletableFuture<RepositoryModelLoadResponse> load(RepositoryModelLoadRequest request) {
     Named named = Named.of(request.getRepositoryName(), request.getModelName());
     return later(
         () ->
@@ -62,7 +64,9 @@ public final class RepositoryCalls {
                             .build()));
   }
 
-  CompletableFuture<RepositoryModelUnloadResponse> unload(RepositoryModelUnloadRequest request) {
+  /** Takes a model out of service; completes when it has been freed. */
+  public CompletableFuture<RepositoryModelUnloadResponse> unload(
+      RepositoryModelUnloadRequest request) {
     Named named = Named.of(request.getRepositoryName(), request.getModelName());
     return later(
         () ->

@@ -80,7 +80,7 @@ public final class UnaryAnswer {
   }
 
   /** The refusal sent to a caller; an internal failure is logged. */
-  static WireException refusal(Throwable failure, AboutRequest about) {
+  public static WireException refusal(Throwable failure, AboutRequest about) {
     if (failure instanceof WireException refusal) {
       return refusal;
     }
