@@ -168,6 +168,21 @@ class V1Test {
   }
 
   @Test
+  void shouldAnswerClassesBesideRawOutputs() {
+    InferResponse answer =
+        stub()
+            .infer(
+                request(
+                    "adding",
+                    "batch_size: 1 correlation_id: 5 flags: 3 input { name: \"x\" }"
+                        + " output { name: \"seen\" cls { count: 1 } } output { name: \"total\" }",
+                    WorkerTest.floats(4)));
+    assertThat(HeaderText.of(answer.getMetaData().getOutput(0).getBatchClasses(0)))
+        .isEqualTo("cls { idx: 3 value: 5.0 }");
+    assertThat(answer.getRawOutputList()).containsExactly(ByteString.EMPTY, WorkerTest.floats(4));
+  }
+
+  @Test
   void shouldCarryStrings() {
     ByteString texts = bytes(BytesLayout.ofStrings(List.of("a", "größer")));
     InferResponse answer =

@@ -2,7 +2,6 @@ package dev.roundhouse.worker.transport.grpc;
 
 import dev.roundhouse.kserve.codec.EncodedMessage;
 import dev.roundhouse.kserve.codec.InferMessage;
-import dev.roundhouse.kserve.codec.MessageMemory;
 import dev.roundhouse.kserve.codec.RequestParser;
 import dev.roundhouse.kserve.proto.GRPCInferenceServiceGrpc;
 import dev.roundhouse.platform.grpc.AccessGate;
@@ -129,9 +128,7 @@ final class InferMethods {
     @Override
     public InferMessage read(InputStream stream, int length) throws IOException {
       if (stream instanceof ReceivedMessage received) {
-        return RequestParser.read(
-            received.bytes(),
-            received.isCollected() ? MessageMemory.COLLECTED : new PooledMemory(received));
+        return RequestParser.read(received.bytes(), PooledMemory.of(received));
       }
       return RequestParser.read(stream, length);
     }
@@ -144,19 +141,6 @@ final class InferMethods {
     @Override
     public InputStream stream(InferMessage value) {
       throw new UnsupportedOperationException("a server reads requests and writes none");
-    }
-  }
-
-  /** Of the transport's pool. */
-  private record PooledMemory(ReceivedMessage message) implements MessageMemory {
-    @Override
-    public void hold() {
-      message.retain();
-    }
-
-    @Override
-    public void release() {
-      message.release();
     }
   }
 

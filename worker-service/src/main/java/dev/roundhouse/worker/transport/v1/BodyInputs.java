@@ -1,5 +1,6 @@
 package dev.roundhouse.worker.transport.v1;
 
+import dev.roundhouse.kserve.codec.MessageMemory;
 import dev.roundhouse.kserve.status.WireException;
 import dev.roundhouse.platform.rest.Body;
 import java.nio.ByteBuffer;
@@ -29,6 +30,11 @@ final class BodyInputs implements RawInputs {
     ByteBuffer bytes = body.slice(at, (int) byteSize);
     at += (int) byteSize;
     return bytes;
+  }
+
+  @Override
+  public MessageMemory memory() {
+    return MessageMemory.COLLECTED;
   }
 
   @Override

@@ -7,12 +7,16 @@ import com.google.protobuf.InvalidProtocolBufferException;
 import com.google.protobuf.Parser;
 import com.google.protobuf.WireFormat;
 import dev.roundhouse.kserve.codec.MessageLimits;
+import dev.roundhouse.kserve.codec.MessageMemory;
 import dev.roundhouse.kserve.status.WireException;
 import dev.roundhouse.kserve.status.WireStatus;
 import dev.roundhouse.kserve.v1.proto.InferRequest;
 import dev.roundhouse.kserve.v1.proto.InferRequestHeader;
+import dev.roundhouse.transport.http2.ReceivedMessage;
+import dev.roundhouse.worker.transport.grpc.PooledMemory;
 import java.io.IOException;
 import java.io.InputStream;
+import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -20,9 +24,10 @@ import java.util.List;
  * An {@code InferRequest} as it was read, under limits: protobuf's own parser makes objects of
  * everything that a message names before any limit can be checked.
  *
- * @param rawInput copied from the message
+ * @param rawInput entries, read-only; where they were received, not copied
+ * @param memory of the entries
  */
-record GrpcRequest(AskedModel asked, List<ByteString> rawInput) {
+record GrpcRequest(AskedModel asked, List<ByteBuffer> rawInput, MessageMemory memory) {
   /** Of all but the tensors' bytes, as of any message that has none. */
   static final int MOST_HEADER_BYTES = 1 << 20;
 
@@ -41,7 +46,7 @@ record GrpcRequest(AskedModel asked, List<ByteString> rawInput) {
 
   /** The inputs' bytes, to be taken in order. */
   RawInputs inputs() {
-    return new MessageInputs(rawInput, asked.header().getInputCount());
+    return new MessageInputs(rawInput, memory, asked.header().getInputCount());
   }
 
   /**
@@ -49,12 +54,18 @@ record GrpcRequest(AskedModel asked, List<ByteString> rawInput) {
    * @throws IOException when the bytes are no message
    */
   static GrpcRequest read(InputStream stream) throws IOException {
-    CodedInputStream in = CodedInputStream.newInstance(stream);
-    in.setSizeLimit(Integer.MAX_VALUE); // the transport has held it against its own
+    return stream instanceof ReceivedMessage received
+        ? read(received.bytes(), PooledMemory.of(received))
+        : read(ByteBuffer.wrap(stream.readAllBytes()), MessageMemory.COLLECTED); // uncompressed
+  }
+
+  private static GrpcRequest read(ByteBuffer bytes, MessageMemory memory) throws IOException {
+    ByteBuffer message = bytes.slice();
+    CodedInputStream in = CodedInputStream.newInstance(message.duplicate());
     String name = "";
     long version = 0;
     ByteString header = ByteString.EMPTY;
-    List<ByteString> raw = new ArrayList<>(2);
+    List<ByteBuffer> raw = new ArrayList<>(2);
     for (int tag = in.readTag(); tag != 0; tag = in.readTag()) {
       if (tag == MODEL_NAME) {
         name = name(in.readBytes());
@@ -64,13 +75,16 @@ record GrpcRequest(AskedModel asked, List<ByteString> rawInput) {
         header = header.concat(in.readBytes()); // parts of one message, as protobuf has it
         requireHeaderSize(header.size());
       } else if (tag == RAW_INPUT) {
-        raw.add(in.readBytes());
+        int length = in.readRawVarint32();
+        int at = in.getTotalBytesRead();
+        in.skipRawBytes(length); // refuses a length beyond the message
+        raw.add(message.slice(at, length).asReadOnlyBuffer());
         requireRawCount(raw.size());
       } else if (!in.skipField(tag)) {
         throw new InvalidProtocolBufferException("a group ends that has not begun");
       }
     }
-    return new GrpcRequest(new AskedModel(name, version, HEADER.parseFrom(header)), raw);
+    return new GrpcRequest(new AskedModel(name, version, HEADER.parseFrom(header)), raw, memory);
   }
 
   private static String name(ByteString bytes) throws InvalidProtocolBufferException {

@@ -11,6 +11,8 @@ import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * One StreamInfer call: requests run concurrently and are answered in order; one that fails is
@@ -21,6 +23,8 @@ import org.jspecify.annotations.Nullable;
  * #MOST_OPEN} ahead of the answers.
  */
 final class GrpcStream implements StreamObserver<GrpcRequest> {
+  private static final Logger log = LoggerFactory.getLogger(GrpcStream.class);
+
   /** Requests of one stream that were read and not answered. */
   static final int MOST_OPEN = 32;
 
@@ -125,8 +129,33 @@ final class GrpcStream implements StreamObserver<GrpcRequest> {
   private void writeWanted() {
     int asked = wanted.get();
     while (asked != 0) {
-      writeReady();
+      try {
+        writeReady();
+      } catch (RuntimeException | Error e) {
+        giveUp(e);
+      }
       asked = wanted.addAndGet(-asked);
+    }
+  }
+
+  /** A failure while writing ends the stream: its client would wait forever. */
+  private void giveUp(Throwable thrown) {
+    log.error("an answer of a stream could not be written", thrown);
+    boolean told = ended;
+    ended = true;
+    gone = true;
+    turns.forEach(Turn::cancel);
+    wanted.incrementAndGet(); // what is done is dropped
+    if (told) {
+      return;
+    }
+    try {
+      call.onError(
+          Status.INTERNAL
+              .withDescription("Internal server error; see the server's log")
+              .asRuntimeException());
+    } catch (RuntimeException e) {
+      log.warn("a stream could not be ended", e);
     }
   }
 

@@ -1,6 +1,6 @@
 package dev.roundhouse.worker.transport.v1;
 
-import com.google.protobuf.ByteString;
+import dev.roundhouse.kserve.codec.MessageMemory;
 import dev.roundhouse.kserve.status.WireException;
 import java.nio.ByteBuffer;
 import java.util.List;
@@ -10,15 +10,19 @@ import java.util.List;
  * entries as inputs, empty ones.
  */
 final class MessageInputs implements RawInputs {
-  private final List<ByteString> entries;
+  private final List<ByteBuffer> entries;
+  private final MessageMemory memory;
   private final boolean hasAll;
   private int next;
 
   /**
+   * @param entries read-only
+   * @param memory of the entries
    * @param inputs that the request names
    */
-  MessageInputs(List<ByteString> entries, int inputs) {
+  MessageInputs(List<ByteBuffer> entries, MessageMemory memory, int inputs) {
     this.entries = entries;
+    this.memory = memory;
     hasAll = entries.size() == inputs;
   }
 
@@ -29,21 +33,26 @@ final class MessageInputs implements RawInputs {
           "raw_input has %d entries and none for input '%s'; send one for each input that is not in shared memory"
               .formatted(entries.size(), input));
     }
-    ByteString entry = entries.get(next++);
-    if (byteSize != UNKNOWN && byteSize != entry.size()) {
+    ByteBuffer entry = entries.get(next++);
+    if (byteSize != UNKNOWN && byteSize != entry.remaining()) {
       throw WireException.invalidArgument(
           "input '%s' has %d bytes in raw_input, and batch_byte_size, dims and batch_size make %d"
-              .formatted(input, entry.size(), byteSize));
+              .formatted(input, entry.remaining(), byteSize));
     }
-    return entry.asReadOnlyByteBuffer();
+    return entry;
+  }
+
+  @Override
+  public MessageMemory memory() {
+    return memory;
   }
 
   @Override
   public void skip(String input) {
-    if (hasAll && !entries.get(next++).isEmpty()) {
+    if (hasAll && entries.get(next++).hasRemaining()) {
       throw WireException.invalidArgument(
           "input '%s' has %d bytes in raw_input and is in shared memory; send it once"
-              .formatted(input, entries.get(next - 1).size()));
+              .formatted(input, entries.get(next - 1).remaining()));
     }
   }
 

@@ -1,5 +1,6 @@
 package dev.roundhouse.worker.transport.v1;
 
+import dev.roundhouse.kserve.codec.MessageMemory;
 import dev.roundhouse.kserve.status.WireException;
 import java.nio.ByteBuffer;
 
@@ -16,6 +17,9 @@ interface RawInputs {
    * @throws WireException when they are not there
    */
   ByteBuffer next(String input, long byteSize);
+
+  /** Of all of them. */
+  MessageMemory memory();
 
   /**
    * An input is in shared memory.

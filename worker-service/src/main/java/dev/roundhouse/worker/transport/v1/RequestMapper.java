@@ -5,7 +5,6 @@ import dev.roundhouse.bundle.model.ModelSpec;
 import dev.roundhouse.bundle.model.TensorSpec;
 import dev.roundhouse.bundle.tensor.DType;
 import dev.roundhouse.kserve.codec.MessageLimits;
-import dev.roundhouse.kserve.codec.MessageMemory;
 import dev.roundhouse.kserve.codec.OutputHeader;
 import dev.roundhouse.kserve.codec.ParameterValue;
 import dev.roundhouse.kserve.codec.ReadMessage;
@@ -63,7 +62,7 @@ final class RequestMapper {
         HeaderParameters.of(header),
         inputs,
         outputs,
-        MessageMemory.COLLECTED);
+        raw.memory());
   }
 
   private void requireCounts() {

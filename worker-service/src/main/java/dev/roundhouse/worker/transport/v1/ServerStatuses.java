@@ -85,7 +85,7 @@ final class ServerStatuses {
     try {
       model.setConfig(configs.of(name, ""));
     } catch (WireException goneSince) {
-      model.clearConfig();
+      model.clearConfig(); // as of any model that does not serve
     }
   }
 

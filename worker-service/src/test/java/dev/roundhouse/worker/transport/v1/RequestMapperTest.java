@@ -4,9 +4,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.Assertions.tuple;
 
-import com.google.protobuf.ByteString;
 import com.google.protobuf.TextFormat;
 import dev.roundhouse.bundle.model.ModelSpec;
+import dev.roundhouse.kserve.codec.MessageMemory;
 import dev.roundhouse.kserve.codec.ParameterValue.Flag;
 import dev.roundhouse.kserve.codec.ParameterValue.Signed;
 import dev.roundhouse.kserve.codec.ParameterValue.Text;
@@ -18,6 +18,7 @@ import dev.roundhouse.kserve.status.WireException;
 import dev.roundhouse.kserve.status.WireStatus;
 import dev.roundhouse.kserve.v1.proto.InferRequestHeader;
 import dev.roundhouse.platform.rest.Body;
+import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -239,13 +240,15 @@ class RequestMapperTest {
    * @param sizes of entries of raw_input
    */
   private static ReadMessage map(ModelSpec model, String header, int... sizes) {
-    List<ByteString> entries = new ArrayList<>();
+    List<ByteBuffer> entries = new ArrayList<>();
     for (int size : sizes) {
-      entries.add(ByteString.copyFrom(new byte[size]));
+      entries.add(ByteBuffer.allocate(size));
     }
     AskedModel asked = asked(header);
     return RequestMapper.map(
-        asked, model, new MessageInputs(entries, asked.header().getInputCount()));
+        asked,
+        model,
+        new MessageInputs(entries, MessageMemory.COLLECTED, asked.header().getInputCount()));
   }
 
   private static AskedModel asked(String header) {
