@@ -60,7 +60,8 @@ class Callers:
     def _program(self, kind: str, first: int, count: int, name: str, only: int | None = None) -> Program:
         grpc, http = self._addresses()
         traffic = self._traffic
-        ports = [",".join(each if only is None else [each[only]] * 2) for each in (grpc, http)]
+        gateways = (0, 1) if only is None else (only, only)
+        places = [",".join(each[gateway] for gateway in gateways) for each in (grpc, http)]
         return Program(
             self.folder / name,
             self._seed,
@@ -70,7 +71,8 @@ class Callers:
             traffic.pause,
             traffic.deadline,
             traffic.cancelled_share,
-            *ports,
+            ",".join(f"gateway{gateway}" for gateway in gateways),
+            *places,
         )
 
     def go(self) -> None:

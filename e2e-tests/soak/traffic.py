@@ -1,9 +1,9 @@
 """Callers of a node, as a program that writes down what each of its requests began with and how it ended.
 
-``python -m soak.traffic HISTORY SEED FIRST KIND CALLERS PAUSE DEADLINE CANCELLED_SHARE GRPC,GRPC HTTP,HTTP``: so many
-callers of a kind, the first of which has the number FIRST, by the stock client at the gateways of these ports. They
-rest until a line ``go`` is read, and again after ``rest``, which is answered by ``resting`` when no request is open. It
-goes when its input ends.
+``python -m soak.traffic HISTORY SEED FIRST KIND CALLERS PAUSE DEADLINE CANCELLED_SHARE NAME,NAME GRPC,GRPC HTTP,HTTP``:
+so many callers of a kind, the first of which has the number FIRST, by the stock client at the gateways of these names
+and ports, which may be one twice. They rest until a line ``go`` is read, and again after ``rest``, which is answered by
+``resting`` when no request is open. It goes when its input ends.
 """
 
 import contextlib
@@ -54,6 +54,7 @@ class Settings:
     pause: float
     deadline: float
     cancelled_share: float
+    gateways: list[str]
     grpc: list[str]
     http: list[str]
 
@@ -160,7 +161,9 @@ class Caller:
         own = self.index << CALLER_BITS | self.count & (1 << CALLER_BITS) - 1 if number is None else number
         deadline = left or self.settings.deadline
         began = time.monotonic()
-        self.log.write("began", name, f"{began:.4f}", f"{deadline:.3f}", f"gateway{gateway}", model, own, *more)
+        self.log.write(
+            "began", name, f"{began:.4f}", f"{deadline:.3f}", self.settings.gateways[gateway], model, own, *more
+        )
         try:
             outcome, rest = history.OK, call(own)
         except Exception as failure:
@@ -427,8 +430,9 @@ KINDS: dict[str, type[Caller]] = {
 
 
 def main() -> None:
-    path, seed, first, kind, count, pause, deadline, share, grpc, http = sys.argv[1:]
-    settings = Settings(kind, float(pause), float(deadline), float(share), grpc.split(","), http.split(","))
+    path, seed, first, kind, count, pause, deadline, share, *gateways = sys.argv[1:]
+    names, grpc, http = (each.split(",") for each in gateways)
+    settings = Settings(kind, float(pause), float(deadline), float(share), names, grpc, http)
     going = threading.Event()
     log = Log(path)
     callers = [

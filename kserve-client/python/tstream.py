@@ -392,7 +392,7 @@ for _byte in range(256):
 
 
 def crc32c(data: bytes) -> int:
-    """In Python itself: some microseconds a byte of a kilobyte; for links that damage, not for speed."""
+    """In Python itself, some 0.2 ms for each KiB: for links that damage what they carry."""
     crc = 0xFFFFFFFF
     for byte in data:
         crc = crc >> 8 ^ _CRC[(crc ^ byte) & 0xFF]

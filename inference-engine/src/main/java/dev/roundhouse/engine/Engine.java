@@ -22,6 +22,7 @@ import dev.roundhouse.engine.residency.Residency;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
@@ -107,7 +108,7 @@ public final class Engine implements AutoCloseable {
       @Override
       public void onBegin(String model, String version, String fingerprint) {
         if (requests.failStop().cause() != null) {
-          throw new IllegalStateException("the server has failed and is stopping");
+          throw new CancellationException("the server has failed and is stopping");
         }
         loads.onBegin(model, version, fingerprint);
       }

@@ -10,6 +10,7 @@ import dev.roundhouse.kserve.tstream.ClientHello;
 import dev.roundhouse.kserve.tstream.HelloStatus;
 import dev.roundhouse.kserve.tstream.RecordKind;
 import dev.roundhouse.kserve.tstream.ServerReply;
+import dev.roundhouse.platform.lifecycle.FailStopExit;
 import dev.roundhouse.worker.StreamPeer.Said;
 import dev.roundhouse.worker.transport.tstream.StreamLoad;
 import dev.roundhouse.worker.transport.tstream.StreamLoad.End;
@@ -22,10 +23,12 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.MessageDigest;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -132,7 +135,7 @@ class StreamEndsTest {
       peer.result();
       peer.result();
       assertThat(peer.isOver()).isTrue();
-      assertThat(stopping.join(java.time.Duration.ofSeconds(30))).isTrue();
+      assertThat(stopping.join(Duration.ofSeconds(30))).isTrue();
     } finally {
       worker.close();
     }
@@ -237,6 +240,65 @@ class StreamEndsTest {
       }
     } catch (IOException e) {
       // the server has had enough
+    }
+  }
+
+  @Test
+  void shouldEndEveryMessageAndTakeNoStreamWhenTheDeviceHangs() throws Exception {
+    TestBundle.doubling(2, 1).write(repository, "double");
+    try (RunningWorker worker =
+            start(
+                "--roundhouse.worker.watchdog.device-call=300ms",
+                "--roundhouse.worker.watchdog.dispatch-turn=300ms",
+                "--roundhouse.worker.shutdown.drain=1s");
+        StreamPeer peer = connect(worker)) {
+      peer.greet(hello("double", 4, ""));
+      gate.shut();
+      peer.send(StreamPeer.floats(1, 2));
+      gate.awaitArrival();
+      peer.send(StreamPeer.floats(3, 4), StreamPeer.floats(5, 6));
+      for (int i = 0; i < 3; i++) {
+        Said result = peer.result();
+        assertThat(result.status()).as(result.text()).isEqualTo(14);
+      }
+      try (StreamPeer late = connect(worker)) {
+        ServerReply reply = late.greet(hello("double", 4, ""));
+        assertThat(reply.status()).as(reply.text()).isEqualTo(HelloStatus.NOT_READY);
+      }
+      assertThat(worker.exited().get(30, TimeUnit.SECONDS)).isEqualTo(FailStopExit.CODE);
+      gate.open();
+    }
+  }
+
+  /** A thousand connections that say hello and no more, beside one that works. */
+  @Test
+  void shouldServeOneAmongAThousandIdleConnections() throws Exception {
+    TestBundle.doubling(2, 1, 4).write(repository, "double");
+    List<StreamPeer> idle = new ArrayList<>();
+    try (RunningWorker worker = start()) {
+      long before = worker.bean(Engine.class).heldBytes();
+      for (int i = 0; i < 1000; i++) {
+        idle.add(connect(worker));
+        assertThat(idle.get(i).greet(hello("double", 256, "")).status()).isEqualTo(HelloStatus.OK);
+      }
+      assertThat(worker.bean(Engine.class).heldBytes()).as("of requests").isEqualTo(before);
+      try (StreamPeer busy = connect(worker)) {
+        busy.greet(hello("double", 1, ""));
+        for (int i = 0; i < 500; i++) {
+          busy.send(StreamPeer.floats(i, i));
+          assertThat(busy.result().floats()).containsExactly(2 * i, 2 * i);
+        }
+      }
+      for (StreamPeer each : idle) {
+        each.send(StreamPeer.floats(1, 2)); // and all of them at once
+      }
+      for (StreamPeer each : idle) {
+        assertThat(each.result().floats()).containsExactly(2, 4);
+      }
+    } finally {
+      for (StreamPeer each : idle) {
+        each.close();
+      }
     }
   }
 

@@ -4,6 +4,7 @@ import dev.roundhouse.kserve.tstream.ClientHello;
 import dev.roundhouse.kserve.tstream.RecordHeader;
 import dev.roundhouse.kserve.tstream.RecordKind;
 import dev.roundhouse.kserve.tstream.ServerReply;
+import dev.roundhouse.kserve.tstream.StreamOption;
 import dev.roundhouse.kserve.tstream.StreamSpec;
 import java.io.EOFException;
 import java.io.IOException;
@@ -17,6 +18,8 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.List;
 import java.util.Objects;
 import java.util.zip.CRC32C;
 
@@ -24,7 +27,7 @@ import java.util.zip.CRC32C;
 final class StreamPeer implements AutoCloseable {
   private final SocketChannel channel;
   private boolean hasChecksum;
-  private StreamSpec spec = new StreamSpec(java.util.List.of(), java.util.List.of());
+  private StreamSpec spec = new StreamSpec(List.of(), List.of());
 
   /**
    * What a server has said.
@@ -62,7 +65,7 @@ final class StreamPeer implements AutoCloseable {
     this(StandardProtocolFamily.INET, new InetSocketAddress("127.0.0.1", port));
   }
 
-  StreamPeer(java.nio.file.Path socket) throws IOException {
+  StreamPeer(Path socket) throws IOException {
     this(StandardProtocolFamily.UNIX, UnixDomainSocketAddress.of(socket));
   }
 
@@ -105,7 +108,7 @@ final class StreamPeer implements AutoCloseable {
     ByteBuffer whole = ByteBuffer.allocate(length).put(head);
     whole.put(read(length - ServerReply.HEAD_BYTES)).flip();
     ServerReply reply = ServerReply.read(whole);
-    hasChecksum = reply.options().contains(dev.roundhouse.kserve.tstream.StreamOption.CHECKSUM);
+    hasChecksum = reply.options().contains(StreamOption.CHECKSUM);
     spec = reply.spec() == null ? spec : Objects.requireNonNull(reply.spec());
     return reply;
   }

@@ -18,9 +18,11 @@ import dev.roundhouse.worker.StreamPeer.Said;
 import dev.roundhouse.worker.transport.tstream.StreamLoad;
 import dev.roundhouse.worker.transport.tstream.StreamLoad.End;
 import dev.roundhouse.worker.transport.tstream.StreamServer;
+import java.io.EOFException;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -383,7 +385,7 @@ class StreamTest {
   @ValueSource(strings = {"GET / HTTP/1.1\r\n\r\n", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "TSRX"})
   void shouldSayThatItSpeaksNothingElse(String bytes) throws Exception {
     try (StreamPeer peer = connect()) {
-      peer.send(bytes.getBytes(java.nio.charset.StandardCharsets.ISO_8859_1));
+      peer.send(bytes.getBytes(StandardCharsets.ISO_8859_1));
       ServerReply reply = peer.reply();
       assertThat(reply.status()).isEqualTo(HelloStatus.BAD_HELLO);
       assertThat(reply.text()).contains("speaks TSTREAM");
@@ -429,7 +431,7 @@ class StreamTest {
         peer.send(wrong).halfClose();
         try {
           peer.reply();
-        } catch (java.io.EOFException e) {
+        } catch (EOFException e) {
           assertThat(at).as("a length that is too large").isBetween(8, 11);
         }
       }

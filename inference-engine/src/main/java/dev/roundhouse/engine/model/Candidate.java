@@ -26,8 +26,12 @@ sealed interface Candidate {
    */
   Servable build(ModelBuilder builder, String fingerprint);
 
-  /** Whether it could not be built because its folder is not there, as between two renames. */
-  default boolean isGone(Throwable failure) {
+  /**
+   * Whether its files are not those that they were, or not there: they are being replaced.
+   *
+   * @param fingerprint as it was before
+   */
+  default boolean isOther(String fingerprint) {
     return false;
   }
 
@@ -67,10 +71,8 @@ sealed interface Candidate {
     }
 
     @Override
-    public boolean isGone(Throwable failure) {
-      return failure instanceof BundleException refusal
-          && refusal.getCause() instanceof NoSuchFileException
-          && refusal.file().equals(directory.toString());
+    public boolean isOther(String fingerprint) {
+      return java.nio.file.Files.notExists(directory) || !fingerprint().equals(fingerprint);
     }
   }
 
@@ -141,7 +143,7 @@ sealed interface Candidate {
     }
 
     @Override
-    public boolean isGone(Throwable failure) {
+    public boolean isOther(String fingerprint) {
       return why.getCause() instanceof NoSuchFileException;
     }
   }

@@ -28,6 +28,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.concurrent.CancellationException;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BiConsumer;
 import java.util.function.BooleanSupplier;
@@ -211,7 +212,7 @@ final class ModelBuilder {
 
   private void checkRunning() {
     if (stopping.getAsBoolean()) {
-      throw new IllegalStateException("the server is stopping");
+      throw new CancellationException("the server is stopping");
     }
   }
 

@@ -31,7 +31,7 @@ import org.slf4j.LoggerFactory;
 public final class ModelLoader {
   private static final Logger log = LoggerFactory.getLogger(ModelLoader.class);
 
-  /** Why, of a model whose load the engine cancels when it stops or fails. */
+  /** Why, of a load that is cancelled because the engine stops or has failed. */
   private static final String ENGINE_ENDED = "the engine ended before it was ready";
 
   /** How the JVM tells it. */
@@ -207,7 +207,7 @@ public final class ModelLoader {
     boolean opened = false;
     try {
       if (stopping) {
-        throw new IllegalStateException("the server is stopping");
+        throw new CancellationException("the server is stopping");
       }
       loads.onBegin(model.name(), candidate.version(), fingerprint);
       begun = true;
@@ -227,7 +227,7 @@ public final class ModelLoader {
       } else if (built != null) {
         builder.free(built);
       }
-      return onFailed(model, candidate, e, started);
+      return onFailed(model, candidate, fingerprint, e, started);
     } finally {
       if (begun) {
         loads.onEnd(model.name(), candidate.version(), ready);
@@ -276,8 +276,15 @@ public final class ModelLoader {
     return registry.called().status(ready, serving);
   }
 
+  /**
+   * @param fingerprint of the files before they were read
+   */
   private ModelStatus onFailed(
-      RegisteredModel model, Candidate candidate, Throwable failure, long started) {
+      RegisteredModel model,
+      Candidate candidate,
+      String fingerprint,
+      Throwable failure,
+      long started) {
     Throwable cause =
         failure instanceof CompletionException && failure.getCause() != null
             ? failure.getCause()
@@ -302,8 +309,12 @@ public final class ModelLoader {
           model.name(),
           reason,
           serves);
-    } else if (isServed && candidate.isGone(cause)) {
-      log.warn("model '{}' is not replaced: {}{}", model.name(), reason, serves);
+    } else if (isServed && expected && candidate.isOther(fingerprint)) {
+      log.warn(
+          "model '{}' is not replaced: its files changed while they were read: {}{}",
+          model.name(),
+          reason,
+          serves);
     } else if (expected || stopping) {
       log.error("model '{}' failed to load: {}{}", model.name(), reason, serves);
     } else {

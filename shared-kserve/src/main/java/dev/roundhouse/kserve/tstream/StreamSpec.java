@@ -1,6 +1,8 @@
 package dev.roundhouse.kserve.tstream;
 
+import dev.roundhouse.bundle.tensor.DType;
 import dev.roundhouse.bundle.tensor.Shape;
+import dev.roundhouse.kserve.codec.DataTypes;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
@@ -104,7 +106,7 @@ public record StreamSpec(List<StreamTensor> inputs, List<StreamTensor> outputs) 
     for (int i = 0; i < tensors.size(); i++) {
       StreamTensor tensor = tensors.get(i);
       byte[] name = nameBytes(tensor);
-      block.put((byte) DtypeCode.of(tensor.dtype()));
+      block.put((byte) DataTypes.of(tensor.dtype()).getNumber());
       block.put((byte) tensor.shape().rank());
       block.putShort((short) name.length);
       block.putInt((int) offset(tensors, i));
@@ -194,7 +196,12 @@ public record StreamSpec(List<StreamTensor> inputs, List<StreamTensor> outputs) 
       }
     }
     String name = Texts.read(block, nameBytes, "a tensor's name");
-    return new StreamTensor(name, DtypeCode.dtype(code, name), Shape.of(dims));
+    DType dtype = DataTypes.of(code);
+    if (dtype == null || !dtype.fixedSize()) {
+      throw new MalformedStreamException(
+          "tensor '%s' has dtype code %d, which is none; FP32 is 11".formatted(name, code));
+    }
+    return new StreamTensor(name, dtype, Shape.of(dims));
   }
 
   private static void requireOffset(

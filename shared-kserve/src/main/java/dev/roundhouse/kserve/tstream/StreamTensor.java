@@ -2,6 +2,7 @@ package dev.roundhouse.kserve.tstream;
 
 import dev.roundhouse.bundle.tensor.DType;
 import dev.roundhouse.bundle.tensor.Shape;
+import dev.roundhouse.kserve.codec.DataTypes;
 
 /**
  * A tensor of each message or each result.
@@ -15,7 +16,7 @@ public record StreamTensor(String name, DType dtype, Shape shape) {
    * @throws IllegalArgumentException when its size is not fixed
    */
   public StreamTensor {
-    if (!DtypeCode.isKnown(dtype)) {
+    if (!dtype.fixedSize() || !DataTypes.isKnown(dtype)) {
       throw new IllegalArgumentException(
           "tensor '%s' is of %s, whose elements have no fixed size on the wire"
               .formatted(name, dtype.wireName()));

@@ -33,4 +33,10 @@ public record StreamProperties(
     @Min(1) @DefaultValue("10000") int maxConnections,
     @Min(1) @Max(1 << 20) @DefaultValue("4096") int maxWindow,
     @DataSizeRange(min = "1KB", max = "16GB") @DefaultValue("64MB") DataSize windowSize,
-    @DurationMin(millis = 1) @DefaultValue("5s") Duration handshakeTimeout) {}
+    @DurationMin(millis = 1) @DefaultValue("5s") Duration handshakeTimeout) {
+
+  /** Whether anything listens. */
+  public boolean isOn() {
+    return port >= 0 || socket != null;
+  }
+}

@@ -7,14 +7,13 @@ import dev.roundhouse.bundle.model.SequencePolicy;
 import dev.roundhouse.bundle.model.ServingDefaults;
 import dev.roundhouse.bundle.model.TensorSpec;
 import dev.roundhouse.bundle.model.Variant;
-import dev.roundhouse.bundle.tensor.DType;
 import dev.roundhouse.bundle.tensor.Shape;
 import dev.roundhouse.engine.Engine;
 import dev.roundhouse.engine.ServingRules;
 import dev.roundhouse.engine.device.DeviceDescription;
 import dev.roundhouse.engine.model.ModelStatus;
 import dev.roundhouse.engine.queue.QueueRules;
-import dev.roundhouse.kserve.proto.DataType;
+import dev.roundhouse.kserve.codec.DataTypes;
 import dev.roundhouse.kserve.proto.ModelConfig;
 import dev.roundhouse.kserve.proto.ModelDynamicBatching;
 import dev.roundhouse.kserve.proto.ModelEnsembling;
@@ -167,7 +166,7 @@ public final class ModelConfigs {
   private static ModelInput input(TensorSpec tensor, int maxBatchSize) {
     return ModelInput.newBuilder()
         .setName(tensor.name())
-        .setDataType(type(tensor.dtype()))
+        .setDataType(DataTypes.of(tensor.dtype()))
         .addAllDims(dims(tensor.wireShape(), maxBatchSize))
         .build();
   }
@@ -175,7 +174,7 @@ public final class ModelConfigs {
   private static ModelOutput output(TensorSpec tensor, int maxBatchSize) {
     return ModelOutput.newBuilder()
         .setName(tensor.name())
-        .setDataType(type(tensor.dtype()))
+        .setDataType(DataTypes.of(tensor.dtype()))
         .addAllDims(dims(tensor.wireShape(), maxBatchSize))
         .setLabelFilename(tensor.labels().orElse(""))
         .build();
@@ -183,27 +182,6 @@ public final class ModelConfigs {
 
   static List<Long> dims(Shape shape, int maxBatchSize) {
     return LongStream.of(shape.dims()).skip(maxBatchSize > 0 ? 1 : 0).boxed().toList();
-  }
-
-  /** Types that the protocol has no name for are not clients' to send, and have none here. */
-  public static DataType type(DType dtype) {
-    return switch (dtype) {
-      case F64 -> DataType.TYPE_FP64;
-      case F32 -> DataType.TYPE_FP32;
-      case F16 -> DataType.TYPE_FP16;
-      case BF16 -> DataType.TYPE_BF16;
-      case I64 -> DataType.TYPE_INT64;
-      case I32 -> DataType.TYPE_INT32;
-      case I16 -> DataType.TYPE_INT16;
-      case I8 -> DataType.TYPE_INT8;
-      case U64 -> DataType.TYPE_UINT64;
-      case U32 -> DataType.TYPE_UINT32;
-      case U16 -> DataType.TYPE_UINT16;
-      case U8 -> DataType.TYPE_UINT8;
-      case BOOL -> DataType.TYPE_BOOL;
-      case BYTES -> DataType.TYPE_STRING;
-      case F8_E5M2, F8_E4M3 -> DataType.TYPE_INVALID;
-    };
   }
 
   private static ModelDynamicBatching batching(
@@ -268,7 +246,7 @@ public final class ModelConfigs {
           warmUp.putInputs(
               input.name(),
               ModelWarmup.Input.newBuilder()
-                  .setDataType(type(input.dtype()))
+                  .setDataType(DataTypes.of(input.dtype()))
                   .addAllDims(dims(shape, maxBatchSize))
                   .setZeroData(true)
                   .build());

@@ -4,6 +4,7 @@ import dev.roundhouse.bundle.model.ModelSpec;
 import dev.roundhouse.bundle.model.SequencePolicy;
 import dev.roundhouse.bundle.model.TensorSpec;
 import dev.roundhouse.engine.ServingRules;
+import dev.roundhouse.kserve.codec.DataTypes;
 import dev.roundhouse.kserve.proto.ModelSequenceBatching;
 import dev.roundhouse.kserve.proto.ModelSequenceBatching.Control;
 import dev.roundhouse.kserve.proto.ModelSequenceBatching.ControlInput;
@@ -54,7 +55,7 @@ final class SequenceConfig {
                         name,
                         Control.newBuilder()
                             .setKind(Control.Kind.CONTROL_SEQUENCE_CORRID)
-                            .setDataType(ModelConfigs.type(find(spec.inputs(), name).dtype())))));
+                            .setDataType(DataTypes.of(find(spec.inputs(), name).dtype())))));
     for (SequencePolicy.State state : policy.state()) {
       batching.addState(state(spec, state, maxBatchSize));
     }
@@ -81,10 +82,9 @@ final class SequenceConfig {
     return State.newBuilder()
         .setInputName(state.input())
         .setOutputName(state.output())
-        .setDataType(ModelConfigs.type(tensor.dtype()))
+        .setDataType(DataTypes.of(tensor.dtype()))
         .addAllDims(dims)
-        .addInitialState(
-            initial(state).setDataType(ModelConfigs.type(tensor.dtype())).addAllDims(dims))
+        .addInitialState(initial(state).setDataType(DataTypes.of(tensor.dtype())).addAllDims(dims))
         .build();
   }
 

@@ -4,7 +4,6 @@ import dev.roundhouse.engine.Engine;
 import dev.roundhouse.platform.grpc.ConnectionShare;
 import dev.roundhouse.platform.grpc.Http2GrpcServerFactory;
 import dev.roundhouse.platform.grpc.PortLoad;
-import dev.roundhouse.platform.process.DescriptorShare;
 import dev.roundhouse.transport.http2.DeflateCodec;
 import dev.roundhouse.transport.http2.Http2ServerBuilder;
 import dev.roundhouse.transport.memory.PeerMemory;
@@ -115,7 +114,7 @@ class GrpcServerConfiguration {
           .streamWindow(STREAM_WINDOW)
           .maxConcurrentStreams(server.maxConcurrentStreams())
           .maxCalls(server.maxCalls() == 0 ? Integer.MAX_VALUE : server.maxCalls())
-          .maxConnections(maxConnections(server))
+          .maxConnections(maxConnections(properties))
           .stalledMessageTimeout(server.stalledMessageTimeout().toNanos(), TimeUnit.NANOSECONDS)
           .unreadAnswerTimeout(server.unreadAnswerTimeout().toNanos(), TimeUnit.NANOSECONDS)
           .peerMemory(memory)
@@ -132,8 +131,9 @@ class GrpcServerConfiguration {
     }
 
     /** As many as configured, and as file descriptors allow. */
-    private static int maxConnections(ServerProperties server) {
-      return DescriptorShare.ofProcess().connections(server.maxConnections(), 1);
+    private static int maxConnections(WorkerProperties properties) {
+      return StreamConfiguration.ofGrpcShare(
+          properties.stream(), properties.server().maxConnections());
     }
 
     @Bean
@@ -144,7 +144,7 @@ class GrpcServerConfiguration {
     @Bean
     GrpcMeters grpcMeters(PortLoad grpcLoad, PeerMemory memory, WorkerProperties properties) {
       ServerProperties server = properties.server();
-      return new GrpcMeters(grpcLoad, memory, maxConnections(server), maxCalls(server, memory));
+      return new GrpcMeters(grpcLoad, memory, maxConnections(properties), maxCalls(server, memory));
     }
 
     @Bean

@@ -30,6 +30,14 @@ class StreamConfiguration {
   private static final String PORT = WorkerProperties.PREFIX + ".stream.port";
   private static final String SOCKET = WorkerProperties.PREFIX + ".stream.socket";
 
+  /**
+   * Connections that gRPC, or streams, may have: where both are served, they halve the file
+   * descriptors that are gRPC's alone otherwise.
+   */
+  static int ofGrpcShare(StreamProperties streams, int configured) {
+    return DescriptorShare.ofProcess().connections(configured, streams.isOn() ? 2 : 1);
+  }
+
   @Bean
   StreamServer streamServer(
       WorkerProperties properties,
@@ -39,7 +47,7 @@ class StreamConfiguration {
       PeerMemory memory,
       Engine engine) {
     StreamProperties own = properties.stream();
-    int connections = DescriptorShare.ofProcess().connections(own.maxConnections(), 1);
+    int connections = ofGrpcShare(own, own.maxConnections());
     StreamSettings settings =
         new StreamSettings(
             address(own),

@@ -1,5 +1,6 @@
 package dev.roundhouse.worker.lifecycle;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assumptions.assumeThat;
 
@@ -12,12 +13,14 @@ import dev.roundhouse.engine.device.ForwardingDevice;
 import dev.roundhouse.engine.device.ProgramSource;
 import dev.roundhouse.engine.device.SimulatedDevice;
 import dev.roundhouse.engine.device.SimulatedDeviceOptions;
+import dev.roundhouse.engine.model.ModelLoadListener;
 import dev.roundhouse.engine.model.ModelState;
 import dev.roundhouse.engine.model.ModelStatus;
 import dev.roundhouse.engine.testing.TestBundle;
 import dev.roundhouse.engine.time.NanoClock;
 import dev.roundhouse.worker.config.WorkerProperties;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
@@ -49,9 +52,10 @@ class RepositoryWatchTest {
   private final SimulatedDevice device =
       new SimulatedDevice(SimulatedDeviceOptions.instant(TestBundle.DOUBLE), NanoClock.SYSTEM);
   private final AtomicReference<Runnable> beforeCompile = new AtomicReference<>(() -> {});
+  private final AtomicReference<Runnable> beforeRead = new AtomicReference<>(() -> {});
   private final Engine engine =
       Engine.open(
-          EngineOptions.DEFAULT,
+          EngineOptions.builder().loads(beforeRead()).build(),
           new ForwardingDevice(device) {
             @Override
             public DeviceProgram compile(ProgramSource source) {
@@ -61,6 +65,18 @@ class RepositoryWatchTest {
           });
   private ModelRepository models;
   private RepositoryWatch watch;
+
+  private ModelLoadListener beforeRead() {
+    return new ModelLoadListener() {
+      @Override
+      public void onBegin(String model, String version, String fingerprint) {
+        beforeRead.get().run();
+      }
+
+      @Override
+      public void onEnd(String model, String version, boolean ready) {}
+    };
+  }
 
   @BeforeEach
   void begin() throws IOException {
@@ -144,10 +160,35 @@ class RepositoryWatchTest {
     Files.move(folder, away);
     assertThat(models.refresh(folder).join().isReady()).isFalse();
     assertThat(output)
-        .contains("model 'm' is not replaced: " + folder + ": is not there; what served")
+        .contains(
+            "model 'm' is not replaced: its files changed while they were read: "
+                + folder
+                + ": is not there; what served")
         .doesNotContain("ERROR");
     assertThat(engine.model("m").orElseThrow().isReady()).isTrue();
     Files.move(away, folder);
+    models.refresh(folder).join();
+    assertThat(engine.reports().stale()).isEmpty();
+  }
+
+  @Test
+  void shouldNotTakeAFolderForABadBundleThatIsReplacedWhileItIsRead(CapturedOutput output)
+      throws Exception {
+    Path folder = load("m");
+    byte[] sound = Files.readAllBytes(folder.resolve("model.b1.mlir"));
+    TestBundle.doubling(2, 1, 4).write(repository, "m");
+    beforeRead.set(
+        () -> {
+          beforeRead.set(() -> {});
+          write(folder.resolve("model.b1.mlir"), "of another bundle".getBytes(UTF_8));
+        });
+    assertThat(models.refresh(folder).join().isReady()).isFalse();
+    assertThat(output)
+        .contains("model 'm' is not replaced: its files changed while they were read: ")
+        .contains("model.b1.mlir: has sha256")
+        .doesNotContain("ERROR");
+    assertThat(engine.model("m").orElseThrow().isReady()).isTrue();
+    write(folder.resolve("model.b1.mlir"), sound);
     models.refresh(folder).join();
     assertThat(engine.reports().stale()).isEmpty();
   }
@@ -356,6 +397,14 @@ class RepositoryWatchTest {
 
   private Path write(String name) {
     return TestBundle.doubling(2, 1).write(repository, name);
+  }
+
+  private static void write(Path file, byte[] bytes) {
+    try {
+      Files.write(file, bytes);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
   }
 
   private Path load(String name) throws Exception {

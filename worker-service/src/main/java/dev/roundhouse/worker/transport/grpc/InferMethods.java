@@ -6,7 +6,6 @@ import dev.roundhouse.kserve.codec.RequestParser;
 import dev.roundhouse.kserve.proto.GRPCInferenceServiceGrpc;
 import dev.roundhouse.platform.grpc.AccessGate;
 import dev.roundhouse.platform.grpc.GuardedService;
-import dev.roundhouse.platform.grpc.ReceivingMarshaller.MessageReader;
 import dev.roundhouse.transport.access.CallerRights;
 import dev.roundhouse.transport.http2.ReceivedMessage;
 import dev.roundhouse.transport.memory.ConnectionMemory;
@@ -122,25 +121,13 @@ final class InferMethods {
     };
   }
 
-  /** How a {@link GuardedService} reads requests; no other can. */
-  private static final class Reading
-      implements MethodDescriptor.Marshaller<InferMessage>, MessageReader<InferMessage> {
+  private static final class Reading extends RequestReader<InferMessage> {
     @Override
     public InferMessage read(InputStream stream, int length) throws IOException {
       if (stream instanceof ReceivedMessage received) {
         return RequestParser.read(received.bytes(), PooledMemory.of(received));
       }
       return RequestParser.read(stream, length);
-    }
-
-    @Override
-    public InferMessage parse(InputStream stream) {
-      throw new UnsupportedOperationException("a guarded service reads by its MessageReader");
-    }
-
-    @Override
-    public InputStream stream(InferMessage value) {
-      throw new UnsupportedOperationException("a server reads requests and writes none");
     }
   }
 

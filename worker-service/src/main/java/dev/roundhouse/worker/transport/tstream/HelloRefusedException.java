@@ -1,5 +1,6 @@
 package dev.roundhouse.worker.transport.tstream;
 
+import dev.roundhouse.kserve.tstream.ClientHello;
 import dev.roundhouse.kserve.tstream.HelloStatus;
 import dev.roundhouse.kserve.tstream.ServerReply;
 import dev.roundhouse.kserve.tstream.StreamSpec;
@@ -31,7 +32,6 @@ final class HelloRefusedException extends Exception {
 
   /** What the client is told; {@code text} in the words that clients may read. */
   ServerReply reply(String text) {
-    return new ServerReply(
-        dev.roundhouse.kserve.tstream.ClientHello.VERSION, status, Set.of(), 0, 0, spec, text);
+    return new ServerReply(ClientHello.VERSION, status, Set.of(), 0, 0, spec, text);
   }
 }

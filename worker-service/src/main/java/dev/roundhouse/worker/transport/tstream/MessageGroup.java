@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
 
 /** Messages of a stream that are one request, and what becomes of them. */
 final class MessageGroup implements AnswerSink {
-  private final StreamConnection connection;
+  private final OpenStream stream;
 
   /** The number of the first. */
   private final long first;
@@ -31,18 +31,18 @@ final class MessageGroup implements AnswerSink {
   private final AtomicBoolean over = new AtomicBoolean();
   private volatile @Nullable Submission submission;
 
-  // Published by the hand-over to the connection.
+  // Published by the hand-over to the stream.
   private @Nullable Answer answer;
   private @Nullable WireException failure;
 
-  /** For the connection's event loop. */
+  /** For the stream's event loop. */
   private boolean done;
 
   /**
    * @param messages taken; null for none
    */
-  MessageGroup(StreamConnection connection, long first, int count, @Nullable ByteBuf messages) {
-    this.connection = connection;
+  MessageGroup(OpenStream stream, long first, int count, @Nullable ByteBuf messages) {
+    this.stream = stream;
     this.first = first;
     this.count = count;
     this.messages = messages;
@@ -117,7 +117,7 @@ final class MessageGroup implements AnswerSink {
       if (messages != null) {
         messages.release();
       }
-      connection.ended(this);
+      stream.ended(this);
     }
   }
 

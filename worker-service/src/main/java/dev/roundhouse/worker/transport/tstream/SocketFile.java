@@ -9,6 +9,7 @@ import java.nio.channels.SocketChannel;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
+import java.nio.file.attribute.BasicFileAttributes;
 
 /** A socket's place in the file system. */
 final class SocketFile {
@@ -31,8 +32,7 @@ final class SocketFile {
     if (!Files.exists(path, LinkOption.NOFOLLOW_LINKS)) {
       return;
     }
-    if (!Files.readAttributes(
-            path, java.nio.file.attribute.BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS)
+    if (!Files.readAttributes(path, BasicFileAttributes.class, LinkOption.NOFOLLOW_LINKS)
         .isOther()) {
       throw new BindException(path + " is there already, and is no socket");
     }

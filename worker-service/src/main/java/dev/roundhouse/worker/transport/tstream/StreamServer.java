@@ -15,19 +15,20 @@ import io.netty.bootstrap.ServerBootstrap;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.AdaptiveRecvByteBufAllocator;
 import io.netty.channel.Channel;
+import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.ChannelInitializer;
 import io.netty.channel.ChannelOption;
 import java.io.IOException;
 import java.net.InetSocketAddress;
-import java.net.SocketAddress;
 import java.nio.file.Files;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -46,8 +47,17 @@ public final class StreamServer {
   /** After which a client for which there was no room may try again. */
   private static final int RETRY_MILLIS = 1_000;
 
-  private static final long REFUSED_BYTES = 1 << 20;
-  private static final long REFUSED_NANOS = TimeUnit.SECONDS.toNanos(1);
+  /** Connections above the limit that are told so at a time; further ones are closed at once. */
+  private static final int MOST_TOLD = 64;
+
+  /** Of a client that is told that its connection ends, so many bytes are read and forgotten. */
+  private static final long ENDING_BYTES = 64 << 20;
+
+  private static final long ENDING_NANOS = TimeUnit.SECONDS.toNanos(5);
+
+  /** Of clients of a server that stops. */
+  static final String EXITING = "Server exiting";
+
   private static final int LEAST_READ = 1 << 10;
   private static final int FIRST_READ = 1 << 13;
   private static final int MOST_READ = 1 << 16;
@@ -101,6 +111,15 @@ public final class StreamServer {
     int threads = Math.clamp(Runtime.getRuntime().availableProcessors(), 1, MAX_THREADS);
     EventLoops own = new EventLoops("tstream", threads, failed);
     loops = own;
+    try {
+      listen(own);
+    } catch (IOException e) {
+      var unused = own.stop(0); // with what listens already
+      throw e;
+    }
+  }
+
+  private void listen(EventLoops own) throws IOException {
     InetSocketAddress address = settings.address();
     if (address != null) {
       Channel bound = own.listen(configured(own.bootstrap()), address);
@@ -135,16 +154,26 @@ public final class StreamServer {
   private final class Accepted extends ChannelInitializer<Channel> {
     @Override
     protected void initChannel(Channel channel) {
-      boolean fits = load.opened() <= settings.maxConnections();
+      int most = settings.maxConnections();
+      int open = load.opened();
       channel.closeFuture().addListener(over -> load.closed());
-      SocketAddress from = channel.remoteAddress();
+      if (open > most + MOST_TOLD) {
+        channel.close();
+        return;
+      }
+      if (open > most) {
+        noRoom(channel, "roundhouse.worker.stream.max-connections is " + most);
+        return;
+      }
+      AtomicReference<@Nullable StreamConnection> opened = new AtomicReference<>();
       ConnectionMemory own =
-          fits ? memory.open(from, CONNECTION_BYTES, () -> relieve(channel)) : null;
+          memory.open(channel.remoteAddress(), CONNECTION_BYTES, () -> relieve(opened.get()));
       if (own == null) {
-        channel.pipeline().addLast(new NoRoom());
+        noRoom(channel, "the memory for connections is used up, or your address's part of it");
         return;
       }
       StreamConnection stream = new StreamConnection(StreamServer.this, channel, own);
+      opened.set(stream);
       streams.add(stream);
       channel
           .closeFuture()
@@ -160,33 +189,28 @@ public final class StreamServer {
     }
   }
 
-  /** Memory is short: what has begun to come and may never be whole is given up. */
-  private static void relieve(Channel channel) {
-    channel
-        .eventLoop()
-        .execute(
-            () -> {
-              StreamConnection stream = channel.pipeline().get(StreamConnection.class);
-              if (stream != null) {
-                stream.relieve();
-              }
-            });
+  private static void relieve(@Nullable StreamConnection stream) {
+    if (stream != null) {
+      stream.relieve();
+    }
   }
 
   /** Tells a client to come again. */
-  private final class NoRoom extends ChannelInboundHandlerAdapter {
-    @Override
-    public void channelActive(ChannelHandlerContext ctx) {
-      load.refused(HelloStatus.OVERLOADED);
-      String text =
-          "there is no room for another connection; roundhouse.worker.stream.max-connections is %d"
-              .formatted(settings.maxConnections());
-      ServerReply reply =
-          new ServerReply(
-              ClientHello.VERSION, HelloStatus.OVERLOADED, Set.of(), RETRY_MILLIS, 0, null, text);
-      ctx.writeAndFlush(Unpooled.wrappedBuffer(reply.encoded()))
-          .addListener(sent -> StagedClose.begin(ctx.channel(), REFUSED_BYTES, REFUSED_NANOS));
-    }
+  private void noRoom(Channel channel, String why) {
+    load.refused(HelloStatus.OVERLOADED);
+    String text = "there is no room for another connection: " + why;
+    ServerReply reply =
+        new ServerReply(
+            ClientHello.VERSION, HelloStatus.OVERLOADED, Set.of(), RETRY_MILLIS, 0, null, text);
+    channel
+        .pipeline()
+        .addLast(
+            new ChannelInboundHandlerAdapter() {
+              @Override
+              public void channelActive(ChannelHandlerContext ctx) {
+                endAfter(channel, channel.writeAndFlush(Unpooled.wrappedBuffer(reply.encoded())));
+              }
+            });
   }
 
   /** No further message is taken; what was is answered, and then connections end. */
@@ -246,6 +270,20 @@ public final class StreamServer {
 
   boolean isDraining() {
     return draining;
+  }
+
+  /** Ends a connection whose client has been told why, once that is sent. */
+  static void endAfter(Channel channel, ChannelFuture told) {
+    told.addListener(sent -> StagedClose.begin(channel, ENDING_BYTES, ENDING_NANOS));
+  }
+
+  /** Closes a connection at once: its client must not wait for what never comes. */
+  void onFailure(Channel channel, Throwable cause) {
+    if (!(cause instanceof IOException)) { // that is a client which has gone
+      load.ended(StreamLoad.End.FAILED);
+      warn("a stream is closed, because something is wrong in the server", cause);
+    }
+    channel.close();
   }
 
   void warn(String what, Throwable cause) {

@@ -52,7 +52,9 @@ final class StreamTargets {
       throw notFixed(
           made, "takes no bytes, so that messages cannot be told apart; ask it over gRPC");
     }
-    long generation = generation(hello.model(), hello.version(), made);
+    // not as it was written: 01 is version 1 too, and names must not pile up
+    String version = hello.version().isEmpty() ? "" : model.version();
+    long generation = generation(hello.model(), version, made);
     return new StreamTarget(hello, made, generation, spec, mostTogether(made, rules, hello));
   }
 
@@ -72,6 +74,9 @@ final class StreamTargets {
   }
 
   private ModelStatus ready(ClientHello hello) throws HelloRefusedException {
+    if (!engine.isServing()) {
+      throw new HelloRefusedException(HelloStatus.NOT_READY, "the server takes no requests");
+    }
     if (hello.model().isEmpty()) {
       throw new HelloRefusedException(HelloStatus.BAD_HELLO, "the hello names no model");
     }

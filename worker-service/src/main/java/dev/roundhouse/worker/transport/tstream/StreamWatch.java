@@ -11,47 +11,47 @@ import java.util.concurrent.TimeUnit;
 final class StreamWatch {
   private static final int LOOKS = 4;
 
-  private final StreamConnection connection;
+  private final OpenStream stream;
   private final StreamSettings settings;
   private final StallWatch reading = new StallWatch();
   private final StallWatch writing = new StallWatch();
   private boolean isSet;
 
-  StreamWatch(StreamConnection connection, StreamSettings settings) {
-    this.connection = connection;
+  StreamWatch(OpenStream stream, StreamSettings settings) {
+    this.stream = stream;
     this.settings = settings;
   }
 
   /** There may be something to wait for. */
   void begin() {
-    if (isSet || !(connection.isAmidMessage() || connection.isUnread())) {
+    if (isSet || !(stream.isAmidMessage() || stream.isUnread())) {
       return;
     }
     isSet = true;
     long nanos = Math.min(settings.stalledNanos(), settings.unreadNanos()) / LOOKS;
-    var unused = connection.channel().eventLoop().schedule(this::look, nanos, TimeUnit.NANOSECONDS);
+    var unused = stream.channel().eventLoop().schedule(this::look, nanos, TimeUnit.NANOSECONDS);
   }
 
   private void look() {
     isSet = false;
     long now = System.nanoTime();
-    if (!connection.isAmidMessage()) {
+    if (!stream.isAmidMessage()) {
       reading.rest();
     } else if (reading.hasStalled(
-        connection.taken(), connection.received(), now, settings.stalledNanos())) {
-      connection.endStalled();
+        stream.taken(), stream.received(), now, settings.stalledNanos())) {
+      stream.endStalled();
     }
-    if (!connection.isUnread()) {
+    if (!stream.isUnread()) {
       writing.rest();
     } else if (writing.hasStalled(0, sent(), now, settings.unreadNanos())) {
-      connection.closeUnread();
+      stream.closeUnread();
     }
     begin();
   }
 
   /** Bytes of results that the system has taken. */
   private long sent() {
-    ChannelOutboundBuffer waits = connection.channel().unsafe().outboundBuffer();
-    return connection.written() - (waits == null ? 0 : waits.totalPendingWriteBytes());
+    ChannelOutboundBuffer waits = stream.channel().unsafe().outboundBuffer();
+    return stream.written() - (waits == null ? 0 : waits.totalPendingWriteBytes());
   }
 }

@@ -68,7 +68,7 @@ final class AnswerMapper {
     List<ByteBuffer> raw = new ArrayList<>(answer.outputs().size());
     for (ResponseTensor output : inOrder(answer.outputs())) {
       InferResponseHeader.Output.Builder told = header.addOutputBuilder().setName(output.name());
-      told.setDataType(DataTypes.of(types.getOrDefault(output.name(), output.dtype())));
+      told.setDataType(V1Types.of(types.getOrDefault(output.name(), output.dtype())));
       if (asClasses.contains(output.name())) {
         told.addAllBatchClasses(ClassTexts.rows(output.shape(), output.data()));
         raw.add(NOTHING);
@@ -106,7 +106,7 @@ final class AnswerMapper {
   }
 
   private static void requireType(ResponseTensor output) {
-    if (!DataTypes.isKnown(output.dtype())) {
+    if (!V1Types.isKnown(output.dtype())) {
       throw new WireException(
           WireStatus.UNIMPLEMENTED,
           "output '%s' is %s, which the v1 protocol has no type for; ask by v2, or for other outputs"

@@ -3,7 +3,7 @@ package dev.roundhouse.worker.transport.v1;
 import dev.roundhouse.kserve.v1.proto.GRPCServiceGrpc;
 import dev.roundhouse.kserve.v1.proto.InferResponse;
 import dev.roundhouse.platform.grpc.GuardedService;
-import dev.roundhouse.platform.grpc.ReceivingMarshaller.MessageReader;
+import dev.roundhouse.worker.transport.grpc.RequestReader;
 import io.grpc.MethodDescriptor;
 import io.grpc.ServerCallHandler;
 import io.grpc.ServerMethodDefinition;
@@ -57,22 +57,10 @@ final class InferMethods {
     };
   }
 
-  /** How a {@link GuardedService} reads requests; no other can. */
-  private static final class Reading
-      implements MethodDescriptor.Marshaller<GrpcRequest>, MessageReader<GrpcRequest> {
+  private static final class Reading extends RequestReader<GrpcRequest> {
     @Override
     public GrpcRequest read(InputStream stream, int length) throws IOException {
       return GrpcRequest.read(stream);
-    }
-
-    @Override
-    public GrpcRequest parse(InputStream stream) {
-      throw new UnsupportedOperationException("a guarded service reads by its MessageReader");
-    }
-
-    @Override
-    public InputStream stream(GrpcRequest value) {
-      throw new UnsupportedOperationException("a server reads requests and writes none");
     }
   }
 }

@@ -128,7 +128,7 @@ final class RequestMapper {
 
   /** v1 has no word for some types, and so no client that could fill or read them. */
   private void requireType(TensorSpec tensor) {
-    if (!DataTypes.isKnown(tensor.dtype())) {
+    if (!V1Types.isKnown(tensor.dtype())) {
       throw WireException.invalidArgument(
           "'%s' of model '%s' is %s, which the v1 protocol has no type for; ask by v2"
               .formatted(tensor.name(), asked.name(), tensor.dtype().wireName()));

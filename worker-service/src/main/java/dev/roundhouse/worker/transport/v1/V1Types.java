@@ -1,20 +1,20 @@
 package dev.roundhouse.worker.transport.v1;
 
 import dev.roundhouse.bundle.tensor.DType;
+import dev.roundhouse.kserve.codec.DataTypes;
 import dev.roundhouse.kserve.proto.DataType;
-import dev.roundhouse.worker.transport.ModelConfigs;
 
 /** Types of elements by their names in v1. */
-final class DataTypes {
-  private DataTypes() {}
+final class V1Types {
+  private V1Types() {}
 
   /** False for types that are younger than v1, and for those that never leave the device. */
   static boolean isKnown(DType dtype) {
-    return dtype != DType.BF16 && ModelConfigs.type(dtype) != DataType.TYPE_INVALID;
+    return dtype != DType.BF16 && DataTypes.isKnown(dtype);
   }
 
   /** Strings are BYTES in v2. */
   static DataType of(DType dtype) {
-    return isKnown(dtype) ? ModelConfigs.type(dtype) : DataType.TYPE_INVALID;
+    return isKnown(dtype) ? DataTypes.of(dtype) : DataType.TYPE_INVALID;
   }
 }
