@@ -61,7 +61,7 @@ command_bench() {
     done
     case $name in
         first-light | jni-execute | model-infer-4k | residency | residency-* | wire-decode | wire-grpc | wire-spans | \
-            node-placement | node-rest | page | sequence-state)
+            node-placement | node-rest | page | sequence-state | streams)
             begin_steps 4
             prepare benchmarks
             ;;
@@ -95,7 +95,7 @@ command_bench() {
             return
             ;;
         '') misuse "bench needs a name" bench ;;
-        *) misuse "there is no bench '$name'; there are: first-light, engine, glue, residency, sequence-state, wire, models, lengths, node, page" bench ;;
+        *) misuse "there is no bench '$name'; there are: first-light, engine, glue, residency, sequence-state, wire, models, lengths, node, page, streams" bench ;;
     esac
     exec "$JAVA_HOME/bin/java" "${WORKER_OPTIONS[@]}" -jar "$JAR" "$name" "${options[@]}"
 }

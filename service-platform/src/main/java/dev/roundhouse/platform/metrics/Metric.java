@@ -113,6 +113,13 @@ public enum Metric {
       "Rows that filled up a compiled batch size, besides",
       "`Pipeline.count`",
       "model"),
+  ROWS_IN_PLACE(
+      of(WORKER),
+      COUNTER,
+      "roundhouse_rows_in_place_total",
+      "Rows of requests that a run read where they were received: tensor streams",
+      "`Pipeline.count`",
+      "model"),
   POSITIONS(
       of(WORKER),
       COUNTER,
