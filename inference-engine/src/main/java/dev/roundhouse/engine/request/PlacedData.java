@@ -10,8 +10,10 @@ import java.lang.foreign.MemorySegment;
  *
  * @param block the memory that several inputs lie in, native and readable by every thread
  * @param offset where these begin in it
+ * @param heldBytes none when the block was taken from the memory for requests as a whole
  */
-public record PlacedData(MemorySegment block, long offset, long byteSize) implements TensorData {
+public record PlacedData(MemorySegment block, long offset, long byteSize, long heldBytes)
+    implements TensorData {
 
   /** Where a batch that is uploaded from its place begins: at a multiple of this. */
   public static final int ALIGNMENT = 64;

@@ -196,7 +196,7 @@ class RowsInPlaceTest {
             "x",
             DType.F32,
             Shape.of(rows, 2),
-            new PlacedData(in, (long) row * ROW, (long) rows * ROW)));
+            new PlacedData(in, (long) row * ROW, (long) rows * ROW, (long) rows * ROW)));
   }
 
   private void assertRuns(TestEngine engine, int[] rows) {

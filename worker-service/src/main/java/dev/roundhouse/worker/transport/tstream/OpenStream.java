@@ -2,6 +2,7 @@ package dev.roundhouse.worker.transport.tstream;
 
 import dev.roundhouse.engine.request.Answer;
 import dev.roundhouse.engine.request.InferenceRequest;
+import dev.roundhouse.engine.request.InputTensor;
 import dev.roundhouse.kserve.status.WireException;
 import dev.roundhouse.kserve.status.WireStatus;
 import dev.roundhouse.kserve.tstream.StreamOption;
@@ -14,7 +15,10 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.util.LinkedHashSet;
+import java.util.List;
 import java.util.Queue;
 import java.util.SequencedSet;
 import java.util.Set;
@@ -39,8 +43,6 @@ final class OpenStream implements MessageCutter.Taker {
   private static final Logger log = LoggerFactory.getLogger(OpenStream.class);
 
   private static final long NO_BUDGET = 0xffff_ffffL;
-  private static final int DEADLINE_BYTES = Integer.BYTES;
-  private static final int CHECKSUM_BYTES = Integer.BYTES;
 
   private final StreamServer server;
   private final Channel channel;
@@ -52,10 +54,11 @@ final class OpenStream implements MessageCutter.Taker {
   private final ResultWriter writer;
   private final StreamWatch watch;
 
-  /** Bytes of a message before its tensors, and all of them. */
-  private final int head;
+  private final MessageLayout layout;
+  private final RowBlocks blocks;
 
-  private final int stride;
+  /** Something is asked of each message before it is taken. */
+  private final boolean isChecked;
 
   private final Queue<MessageGroup> ended = new ConcurrentLinkedQueue<>();
   private final AtomicInteger wanted = new AtomicInteger();
@@ -84,11 +87,11 @@ final class OpenStream implements MessageCutter.Taker {
     window = agreed.window();
     rights = agreed.rights();
     target = agreed.target();
-    head = options.contains(StreamOption.DEADLINE) ? DEADLINE_BYTES : 0;
-    int tail = options.contains(StreamOption.CHECKSUM) ? CHECKSUM_BYTES : 0;
-    stride = Math.addExact(head + tail, target.spec().requestBytes());
-    cutter = new MessageCutter(stride, channel.alloc(), memory.of(Kept.MESSAGE), this);
-    writer = new ResultWriter(target.spec(), tail > 0);
+    layout = MessageLayout.of(target.spec(), options);
+    blocks = server.blocks().open(target);
+    isChecked = rights != null || layout.hasChecksum();
+    cutter = new MessageCutter(layout, channel.alloc(), memory.of(Kept.MESSAGE), this);
+    writer = new ResultWriter(target.spec(), layout.hasChecksum());
     watch = new StreamWatch(this, server.settings());
   }
 
@@ -109,8 +112,14 @@ final class OpenStream implements MessageCutter.Taker {
     }
   }
 
+  /** Where the next bytes had best be read to; null when any place is as good. */
+  @Nullable ByteBuf lend() {
+    return ending ? null : cutter.lend();
+  }
+
   /** What was there has been read. */
   void onReadComplete() {
+    cutter.onReadComplete();
     if (!ending && options.contains(StreamOption.ACCEPT_NOTICES)) {
       writer.notice(channel, last());
     }
@@ -118,28 +127,41 @@ final class OpenStream implements MessageCutter.Taker {
   }
 
   @Override
-  public void onMessages(ByteBuf bytes, int count) {
-    try {
-      if (ending || !hasWindow(count) || !isCurrent()) {
-        return;
-      }
-      int most = head > 0 ? 1 : target.mostTogether();
-      int begun = 0;
-      for (int at = 0; at < count; at++) {
-        WireException refusal = refusal(bytes, at);
-        if (refusal != null) {
-          submit(bytes, begun, at - begun);
-          begun = at + 1;
-          fail(refusal);
-        } else if (at + 1 - begun == most) {
-          submit(bytes, begun, most);
-          begun = at + 1;
-        }
-      }
-      submit(bytes, begun, count - begun);
-    } finally {
-      bytes.release();
+  public void onMessages(Messages messages) {
+    int count = messages.count();
+    if (ending || !hasWindow(count) || !isCurrent()) {
+      return;
     }
+    int most = layout.hasDeadline() ? 1 : target.mostTogether();
+    int begun = 0;
+    for (int at = 0; at < count; at++) {
+      WireException refusal = isChecked ? refusal(messages.message(at)) : null;
+      if (refusal != null) {
+        place(messages, begun, at - begun);
+        begun = at + 1;
+        fail(refusal);
+      } else if (at + 1 - begun == most) {
+        place(messages, begun, most);
+        begun = at + 1;
+      }
+    }
+    place(messages, begun, count - begun);
+  }
+
+  @Override
+  public void onLarge(LargeMessage message) {
+    WireException refusal = null;
+    if (ending || !hasWindow(1) || !isCurrent()) {
+      message.release();
+      return;
+    }
+    refusal = isChecked ? refusal(message.bytes()) : null;
+    if (refusal != null) {
+      message.release();
+      fail(refusal);
+      return;
+    }
+    submit(message.inputs(), 1, message.bytes(), message::release);
   }
 
   @Override
@@ -188,13 +210,13 @@ final class OpenStream implements MessageCutter.Taker {
   }
 
   /** Why one message is no request; null when it may be. */
-  private @Nullable WireException refusal(ByteBuf bytes, int message) {
-    int start = bytes.readerIndex() + message * stride;
-    if (options.contains(StreamOption.CHECKSUM)) {
-      int covered = stride - CHECKSUM_BYTES;
+  private @Nullable WireException refusal(ByteBuffer message) {
+    message.order(ByteOrder.LITTLE_ENDIAN);
+    if (layout.hasChecksum()) {
+      int covered = layout.bytes() - MessageLayout.CHECKSUM_BYTES;
       CRC32C checksum = new CRC32C();
-      checksum.update(bytes.nioBuffer(start, covered));
-      int said = bytes.getIntLE(start + covered);
+      checksum.update(message.slice(message.position(), covered));
+      int said = message.getInt(message.position() + covered);
       if (said != (int) checksum.getValue()) {
         return new WireException(
             WireStatus.INVALID_ARGUMENT,
@@ -213,11 +235,11 @@ final class OpenStream implements MessageCutter.Taker {
   }
 
   private void fail(WireException why) {
-    begin(1, null).fail(why);
+    begin(1, () -> {}).fail(why);
   }
 
-  private MessageGroup begin(int count, @Nullable ByteBuf messages) {
-    MessageGroup group = new MessageGroup(this, taken, count, messages);
+  private MessageGroup begin(int count, Runnable memory) {
+    MessageGroup group = new MessageGroup(this, taken, count, memory);
     taken += count;
     writer.taken(count);
     groups.add(group);
@@ -225,22 +247,35 @@ final class OpenStream implements MessageCutter.Taker {
     return group;
   }
 
-  private void submit(ByteBuf bytes, int from, int count) {
-    if (count == 0) {
-      return;
+  private void place(Messages messages, int from, int count) {
+    int placed = 0;
+    while (placed < count) {
+      int first = from + placed;
+      ByteBuffer message = messages.message(first);
+      placed +=
+          blocks.place(
+              messages,
+              first,
+              count - placed,
+              channel.alloc(),
+              (block, inputs, some) -> submit(inputs, some, message, block::release));
     }
-    int start = bytes.readerIndex() + from * stride;
-    ByteBuf own = bytes.retainedSlice(start, count * stride);
-    MessageGroup group = begin(count, own);
+  }
+
+  /**
+   * @param message the first of them
+   */
+  private void submit(List<InputTensor> inputs, int count, ByteBuffer message, Runnable memory) {
+    MessageGroup group = begin(count, memory);
     try {
       Inference inference = server.inference();
       InferenceRequest request =
           inference.request(
               target.model(),
               target.version(),
-              MessageGroup.inputs(own, target.spec(), head, stride, count),
-              deadlineNanos(own),
-              memory.peerNumber(),
+              inputs,
+              deadlineNanos(message),
+              this.memory.peerNumber(),
               rights,
               group);
       server.load().submitted();
@@ -251,8 +286,11 @@ final class OpenStream implements MessageCutter.Taker {
     }
   }
 
-  private long deadlineNanos(ByteBuf message) {
-    long micros = head > 0 ? message.getUnsignedIntLE(message.readerIndex()) : NO_BUDGET;
+  private long deadlineNanos(ByteBuffer message) {
+    long micros =
+        layout.hasDeadline()
+            ? message.order(ByteOrder.LITTLE_ENDIAN).getInt(message.position()) & NO_BUDGET
+            : NO_BUDGET;
     return micros == NO_BUDGET
         ? InferenceRequest.NO_DEADLINE
         : server.inference().engine().nanoTime() + TimeUnit.MICROSECONDS.toNanos(micros);
@@ -394,7 +432,7 @@ final class OpenStream implements MessageCutter.Taker {
           End.TRUNCATED,
           WireStatus.INVALID_ARGUMENT,
           "the client's side ended in the middle of message %d: %d of %d bytes are missing"
-              .formatted(taken, cutter.missing(), stride));
+              .formatted(taken, cutter.missing(), layout.bytes()));
       channel.flush();
     } else {
       beginEnd();
@@ -408,6 +446,7 @@ final class OpenStream implements MessageCutter.Taker {
     }
     ending = true;
     cutter.close();
+    server.blocks().close(target);
     for (MessageGroup group : groups.toArray(MessageGroup[]::new)) {
       if (group.isDone()) {
         forget(group);
@@ -454,7 +493,7 @@ final class OpenStream implements MessageCutter.Taker {
         End.STALLED,
         WireStatus.DEADLINE_EXCEEDED,
         "message %d has not come whole within roundhouse.worker.server.stalled-message-timeout: %d of %d bytes are missing"
-            .formatted(taken, cutter.missing(), stride));
+            .formatted(taken, cutter.missing(), layout.bytes()));
     channel.flush();
   }
 

@@ -31,6 +31,7 @@ final class StreamConnection extends ChannelInboundHandlerAdapter {
 
   // The rest is the event loop's.
 
+  private @Nullable ChannelHandlerContext own;
   private @Nullable ByteBuf hello;
   private @Nullable Future<?> helloTimer;
   private @Nullable OpenStream open;
@@ -46,6 +47,7 @@ final class StreamConnection extends ChannelInboundHandlerAdapter {
 
   @Override
   public void handlerAdded(ChannelHandlerContext context) {
+    own = context;
     helloTimer =
         channel
             .eventLoop()
@@ -65,6 +67,13 @@ final class StreamConnection extends ChannelInboundHandlerAdapter {
     } finally {
       read.release();
     }
+  }
+
+  /** Where the next bytes from the socket had best be read to; null when any place is as good. */
+  @Nullable ByteBuf lend() {
+    OpenStream stream = open;
+    // what is before this handler reads bytes of another kind
+    return stream == null || channel.pipeline().firstContext() != own ? null : stream.lend();
   }
 
   @Override

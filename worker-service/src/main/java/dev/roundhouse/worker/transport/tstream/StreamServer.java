@@ -6,14 +6,15 @@ import dev.roundhouse.kserve.tstream.ServerReply;
 import dev.roundhouse.platform.access.Access;
 import dev.roundhouse.platform.text.ClientText;
 import dev.roundhouse.transport.io.EventLoops;
+import dev.roundhouse.transport.io.ReceiveBuffers;
 import dev.roundhouse.transport.io.Seldom;
 import dev.roundhouse.transport.io.StagedClose;
 import dev.roundhouse.transport.memory.ConnectionMemory;
 import dev.roundhouse.transport.memory.PeerMemory;
+import dev.roundhouse.worker.transport.EngineMemory;
 import dev.roundhouse.worker.transport.Inference;
 import io.netty.bootstrap.ServerBootstrap;
 import io.netty.buffer.Unpooled;
-import io.netty.channel.AdaptiveRecvByteBufAllocator;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelHandlerContext;
@@ -58,10 +59,6 @@ public final class StreamServer {
   /** Of clients of a server that stops. */
   static final String EXITING = "Server exiting";
 
-  private static final int LEAST_READ = 1 << 10;
-  private static final int FIRST_READ = 1 << 13;
-  private static final int MOST_READ = 1 << 16;
-
   private static final Seldom WARNING = new Seldom();
 
   private final StreamSettings settings;
@@ -71,6 +68,7 @@ public final class StreamServer {
   private final Consumer<Throwable> failed;
   private final StreamTargets targets;
   private final Handshake handshake;
+  private final SharedBlocks blocks;
   private final StreamLoad load = new StreamLoad();
   private final Set<StreamConnection> streams = ConcurrentHashMap.newKeySet();
   private final List<Channel> listening = new ArrayList<>();
@@ -99,6 +97,7 @@ public final class StreamServer {
     this.memory = memory;
     this.failed = failed;
     targets = new StreamTargets(inference.engine());
+    blocks = new SharedBlocks(new EngineMemory(inference.engine()));
     handshake = new Handshake(access, targets, limits.maxWindow(), limits.windowBytes());
   }
 
@@ -136,9 +135,6 @@ public final class StreamServer {
   private ServerBootstrap configured(ServerBootstrap bootstrap) {
     return bootstrap
         .childOption(ChannelOption.ALLOW_HALF_CLOSURE, true)
-        .childOption(
-            ChannelOption.RECVBUF_ALLOCATOR,
-            new AdaptiveRecvByteBufAllocator(LEAST_READ, FIRST_READ, MOST_READ))
         .childHandler(new Accepted());
   }
 
@@ -174,6 +170,9 @@ public final class StreamServer {
       }
       StreamConnection stream = new StreamConnection(StreamServer.this, channel, own);
       opened.set(stream);
+      channel
+          .config()
+          .setRecvByteBufAllocator(new MessageReads(new ReceiveBuffers(), stream::lend));
       streams.add(stream);
       channel
           .closeFuture()
@@ -262,6 +261,10 @@ public final class StreamServer {
 
   StreamTargets targets() {
     return targets;
+  }
+
+  SharedBlocks blocks() {
+    return blocks;
   }
 
   Handshake handshake() {
