@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.roundhouse.bundle.tensor.DType;
 import dev.roundhouse.bundle.tensor.Shape;
 import dev.roundhouse.engine.Engine;
+import dev.roundhouse.engine.observe.Metric;
 import dev.roundhouse.engine.testing.TestBundle;
 import dev.roundhouse.kserve.proto.ModelInferRequest;
 import dev.roundhouse.kserve.tstream.ClientHello;
@@ -122,6 +123,41 @@ class StreamTest {
   }
 
   // --- what goes well
+
+  @Test
+  void shouldRunRowsOfSeveralConnectionsWhereTheyWereReceived() throws Exception {
+    GATE.shut();
+    try (StreamPeer first = connect();
+        StreamPeer busy = connect();
+        StreamPeer second = connect()) {
+      first.greet(hello("double", 64));
+      second.greet(hello("double", 64));
+      busy.greet(hello("wide", 1));
+      long before = inPlace();
+      long taken = load().takenEver();
+      busy.send(new byte[WIDE * Float.BYTES]);
+      GATE.awaitArrival();
+      for (int message = 0; message < 16; message++) { // of a message begun, and then the rest
+        byte[] bytes = StreamPeer.floats(message, -message);
+        StreamPeer of = message % 2 == 0 ? first : second;
+        of.send(Arrays.copyOf(bytes, 5));
+        of.send(Arrays.copyOfRange(bytes, 5, 8));
+        int sent = message + 2;
+        await(() -> load().takenEver() == taken + sent);
+      }
+      GATE.open();
+      for (int message = 0; message < 16; message += 2) {
+        assertThat(first.result().floats()).containsExactly(2 * message, -2 * message);
+        assertThat(second.result().floats()).containsExactly(2 * message + 2, -2 * message - 2);
+      }
+      assertThat(busy.result().status()).isZero();
+      assertThat(inPlace() - before).as("in one run").isEqualTo(16);
+    }
+  }
+
+  private static long inPlace() {
+    return worker.bean(Engine.class).reports().counters("double").orElseThrow().get(Metric.IN_PLACE_ROWS);
+  }
 
   @Test
   void shouldAnswerMessagesWithTheBitsOfModelInferWhenTheyComeInAnyPieces() throws Exception {

@@ -44,10 +44,10 @@ final class RowBlock {
     this.freed = freed;
     memory = MemorySegment.ofBuffer(buffer.nioBuffer(0, buffer.capacity()));
     starts = new long[spec.inputs().size()];
-    long start = -memory.address() & (PlacedData.ALIGNMENT - 1);
+    long address = align(memory.address());
     for (int i = 0; i < starts.length; i++) {
-      starts[i] = start;
-      start = align(start + capacity * spec.inputs().get(i).byteSize());
+      starts[i] = address - memory.address();
+      address = align(address + capacity * spec.inputs().get(i).byteSize());
     }
   }
 
@@ -82,8 +82,8 @@ final class RowBlock {
     return bytes;
   }
 
-  private static long align(long offset) {
-    return -Math.floorDiv(-offset, PlacedData.ALIGNMENT) * PlacedData.ALIGNMENT;
+  private static long align(long address) {
+    return Math.ceilDiv(address, PlacedData.ALIGNMENT) * PlacedData.ALIGNMENT;
   }
 
   int left() {
