@@ -90,6 +90,11 @@ final class RowBlock {
     return capacity - used;
   }
 
+  /** Messages that are there. */
+  int used() {
+    return used;
+  }
+
   int capacity() {
     return capacity;
   }

@@ -20,20 +20,27 @@ final class RowBlocks {
   private static final long MOST_BYTES = 2 << 20;
 
   private final StreamSpec spec;
+  private final int together;
   private final MemoryRoot memory;
   private final int mostMessages;
   private int messages;
   private @Nullable RowBlock filling;
 
-  RowBlocks(StreamSpec spec, MemoryRoot memory) {
+  /**
+   * @param together messages that fill a batch: no request crosses from those of one batch into
+   *     those of the next, so that requests of any sizes add up to whole batches
+   */
+  RowBlocks(StreamSpec spec, int together, MemoryRoot memory) {
     this.spec = spec;
+    this.together = together;
     this.memory = memory;
     mostMessages = fitting(MOST_BYTES);
     messages = fitting(FIRST_BYTES);
   }
 
   private int fitting(long bytes) {
-    return (int) Math.max(1, bytes / Math.max(1, spec.requestBytes()));
+    int fitting = (int) Math.max(1, bytes / Math.max(1, spec.requestBytes()));
+    return fitting < together ? fitting : fitting - fitting % together;
   }
 
   /** Makes a request of what was placed. */
@@ -48,12 +55,12 @@ final class RowBlocks {
   /**
    * Copies messages to where they stay and has them submitted, before anybody else's.
    *
-   * @return how many those are: fewer than there are when a block is full
+   * @return how many those are: fewer than there are when a block or a batch is full
    */
   synchronized int place(
       Messages from, int first, int count, ByteBufAllocator allocator, Submit submit) {
     RowBlock block = block(allocator, count);
-    int some = Math.min(count, block.left());
+    int some = Math.min(Math.min(count, block.left()), together - block.used() % together);
     List<InputTensor> inputs;
     try {
       inputs = block.add(from, first, some);
@@ -73,7 +80,7 @@ final class RowBlocks {
         return known;
       }
       known.release();
-      messages = Math.min(2 * messages, mostMessages);
+      messages = Math.min(fitting(2L * messages * spec.requestBytes()), mostMessages);
     }
     filling = null;
     long bytes = RowBlock.bytes(spec, messages);

@@ -31,7 +31,7 @@ final class SharedBlocks {
             Key.of(target),
             (key, known) ->
                 known == null
-                    ? new Shared(new RowBlocks(target.spec(), memory), 1)
+                    ? new Shared(new RowBlocks(target.spec(), target.mostTogether(), memory), 1)
                     : new Shared(known.blocks, known.streams + 1));
     return Objects.requireNonNull(now).blocks;
   }

@@ -188,7 +188,7 @@ class MessageCutterTest {
     StreamTensor b = new StreamTensor("b", DType.U8, Shape.of(1, 64));
     StreamSpec spec = new StreamSpec(List.of(a, b), List.of(a));
     MessageLayout layout = MessageLayout.of(spec, Set.of(StreamOption.DEADLINE));
-    RowBlocks blocks = new RowBlocks(spec, root);
+    RowBlocks blocks = new RowBlocks(spec, 64, root);
     List<RowBlock> held = new ArrayList<>();
     List<List<InputTensor>> placed = new ArrayList<>();
     byte[] expectedA = new byte[12];
@@ -238,7 +238,7 @@ class MessageCutterTest {
   void shouldTakeAnotherBlockWhenOneIsFullAndCountNoneBeyondTheLimit() {
     StreamSpec spec = layout(1 << 10, Set.of()).spec();
     MessageLayout layout = MessageLayout.of(spec, Set.of());
-    RowBlocks blocks = new RowBlocks(spec, root);
+    RowBlocks blocks = new RowBlocks(spec, Integer.MAX_VALUE, root);
     List<RowBlock> held = new ArrayList<>();
     assertThat(place(blocks, layout, 60, held)).isEqualTo(60);
     assertThat(place(blocks, layout, 60, held)).as("what is left").isEqualTo(4);
@@ -259,6 +259,22 @@ class MessageCutterTest {
     assertThat(root.held()).isEqualTo(before);
     root.giveBack(Long.MAX_VALUE / 4);
     held.subList(2, held.size()).forEach(RowBlock::release);
+    assertThat(root.held()).isZero();
+  }
+
+  /** So that batches are full and rows in their place, whatever arrives together. */
+  @Test
+  void shouldPlaceNoRequestInTwoBatches() {
+    StreamSpec spec = layout(1 << 10, Set.of()).spec();
+    MessageLayout layout = MessageLayout.of(spec, Set.of());
+    RowBlocks blocks = new RowBlocks(spec, 16, root);
+    List<RowBlock> held = new ArrayList<>();
+    assertThat(place(blocks, layout, 13, held)).isEqualTo(13);
+    assertThat(place(blocks, layout, 13, held)).isEqualTo(3);
+    assertThat(place(blocks, layout, 10, held)).isEqualTo(10);
+    assertThat(place(blocks, layout, 40, held)).isEqualTo(6);
+    assertThat(place(blocks, layout, 34, held)).isEqualTo(16);
+    held.forEach(RowBlock::release);
     assertThat(root.held()).isZero();
   }
 
