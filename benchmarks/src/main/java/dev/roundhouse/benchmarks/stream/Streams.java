@@ -14,6 +14,7 @@ import dev.roundhouse.benchmarks.serving.ServerProcess;
 import dev.roundhouse.benchmarks.serving.WorkerServer;
 import dev.roundhouse.measure.Comparison;
 import dev.roundhouse.measure.Pairs;
+import dev.roundhouse.measure.PeerAbsentException;
 import dev.roundhouse.measure.Scratch;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
@@ -21,6 +22,7 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 import java.net.UnixDomainSocketAddress;
+import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -33,6 +35,7 @@ public final class Streams implements Bench {
   private static final FirstNumber SMALL = new FirstNumber(4096, List.of(1, 4, 16, 64));
   private static final FirstNumber IMAGE = new FirstNumber(588 << 10, List.of(1, 2, 4));
   private static final int MOST = 256;
+  private static final int FEW = 32;
 
   @Override
   public String name() {
@@ -68,12 +71,16 @@ public final class Streams implements Bench {
         Asked asked = new Asked(run, worker, scratch.path());
         asked.rates(SMALL, "4 KiB", MOST, "TCP", tcp, Goal.atLeast(4));
         asked.rates(SMALL, "4 KiB", MOST, "UNIX", unix, Goal.atLeast(4));
-        asked.rates(SMALL, "4 KiB", 32, "TCP", tcp, null);
-        asked.rates(SMALL, "4 KiB", 32, "UNIX", unix, null);
-        asked.rates(IMAGE, "588 KiB", 32, "TCP", tcp, Goal.atLeast(2));
-        asked.rates(IMAGE, "588 KiB", 32, "UNIX", unix, Goal.atLeast(2));
+        asked.rates(SMALL, "4 KiB", FEW, "TCP", tcp, null);
+        asked.rates(SMALL, "4 KiB", FEW, "UNIX", unix, null);
+        asked.rates(IMAGE, "588 KiB", FEW, "TCP", tcp, Goal.atLeast(2));
+        asked.rates(IMAGE, "588 KiB", FEW, "UNIX", unix, Goal.atLeast(2));
         asked.alone(SMALL, "4 KiB", "UNIX", unix);
         asked.alone(IMAGE, "588 KiB", "UNIX", unix);
+        new EightClients(name(), run, worker, SMALL, unix).run();
+        for (FirstNumber model : List.of(SMALL, IMAGE)) {
+          asked.besideEcho(model, tcp);
+        }
       }
     }
   }
@@ -155,6 +162,31 @@ public final class Streams implements Bench {
       put(cell + ": of a bare pair's rate", median(floor), "", null);
       put(cell + ": CPU of both ends", median(both), "CPU us/message", null);
       put(cell + ": CPU of both ends of a bare pair", median(bare), "CPU us/message", null);
+    }
+
+    /** What a client of it gets its samples rid of, against what a worker does with messages. */
+    void besideEcho(FirstNumber model, SocketAddress tcp) throws IOException {
+      String cell = "%d KiB, window 32, ".formatted(model.rowBytes() >> 10);
+      run.say("%s: %sbeside echo", name(), cell);
+      ByteBuffer sample = model.row().asReadOnlyByteBuffer();
+      Duration each = Duration.ofMillis(run.quick() ? 300 : 1000);
+      Pairs raw = new Pairs();
+      Pairs own = new Pairs();
+      try (EchoBuffer echo = EchoBuffer.start(run.root(), scratch, sample, FEW);
+          StreamClient stream = StreamClient.connect(tcp, model, FEW)) {
+        stream.run(FEW, warmUp());
+        echo.run(FEW, warmUp().dividedBy(3));
+        for (int i = 0; i < rounds(); i++) {
+          double rate = stream.run(FEW, each).requestsPerSecond();
+          raw.add(rate, echo.run(FEW, each).requestsPerSecond());
+          own.add(rate, echo.ownClientRate(each));
+        }
+      } catch (PeerAbsentException absent) {
+        run.say("%s: not compared with echo: %s", name(), absent.reason());
+        return;
+      }
+      put(cell + "TCP vs echo, our client: rate", raw.compare(), "messages/s", Goal.atLeast(1));
+      put(cell + "TCP vs echo, its client: rate", own.compare(), "messages/s", Goal.atLeast(2));
     }
 
     void alone(FirstNumber model, String size, String over, SocketAddress address)
