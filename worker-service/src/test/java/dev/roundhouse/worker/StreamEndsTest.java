@@ -315,7 +315,7 @@ class StreamEndsTest {
       assertThat(worker.get("metrics", "/metrics"))
           .contains("roundhouse_stream_connections_open 1.0")
           .contains("roundhouse_stream_messages_total 3.0")
-          .contains("roundhouse_stream_messages_open 0.0")
+          .contains("roundhouse_stream_messages_open{stage=\"waiting\"} 0.0")
           .contains("roundhouse_stream_ended_total{reason=\"window\"} 0.0")
           .contains("roundhouse_stream_hellos_refused_total{status=\"no_such_model\"} 0.0");
     }

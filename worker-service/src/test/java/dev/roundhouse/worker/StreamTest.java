@@ -19,6 +19,7 @@ import dev.roundhouse.worker.StreamPeer.Said;
 import dev.roundhouse.worker.transport.tstream.StreamLoad;
 import dev.roundhouse.worker.transport.tstream.StreamLoad.End;
 import dev.roundhouse.worker.transport.tstream.StreamServer;
+import dev.roundhouse.worker.transport.tstream.StreamStages;
 import java.io.EOFException;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -152,6 +153,51 @@ class StreamTest {
       }
       assertThat(busy.result().status()).isZero();
       assertThat(inPlace() - before).as("in one run").isEqualTo(16);
+    }
+  }
+
+  /** What is in use of the windows is somewhere, and in one place. */
+  @Test
+  void shouldSayWhereMessagesAre() throws Exception {
+    GATE.shut();
+    try (StreamPeer peer = connect();
+        StreamPeer slow = connect()) {
+      peer.greet(hello("double", 64));
+      peer.send(new byte[8]);
+      GATE.awaitArrival();
+      peer.send(new byte[40 * 8]).send(new byte[3]);
+      await(() -> stages().receiving() == 1);
+      StreamStages held = stages();
+      assertThat(held.running()).isBetween(1L, 33L); // one runs, and sixteen each are made up
+      assertThat(held.waiting()).isEqualTo(41 - held.running());
+      assertThat(held.sending()).isZero();
+      GATE.open();
+      peer.send(new byte[5]);
+      for (int i = 0; i < 42; i++) {
+        assertThat(peer.result().status()).isZero();
+      }
+      await(() -> stages().equals(StreamStages.NONE));
+
+      slow.greet(hello("wide", 100));
+      byte[] wide = new byte[WIDE * Float.BYTES];
+      for (int i = 0; i < 100; i++) {
+        slow.send(wide);
+      }
+      await(() -> load().takenEver() > 0 && stages().waiting() + stages().running() == 0);
+      StreamStages unread = stages();
+      assertThat(unread.sending()).isBetween(1L, 100L).isEqualTo(load().open());
+      for (int i = 0; i < 100; i++) {
+        assertThat(slow.result().status()).isZero();
+      }
+      await(() -> stages().open() == 0);
+    }
+  }
+
+  private static StreamStages stages() {
+    try {
+      return worker.bean(StreamServer.class).stages();
+    } catch (InterruptedException e) {
+      throw new IllegalStateException(e);
     }
   }
 

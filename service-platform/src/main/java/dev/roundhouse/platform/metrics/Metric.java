@@ -598,8 +598,9 @@ public enum Metric {
       of(WORKER),
       GAUGE,
       "roundhouse_stream_messages_open",
-      "Those of them that are not answered: at most the windows of all connections",
-      "`StreamLoad`"),
+      "Messages of tensor streams by `stage`: `receiving` (begun, not whole), and of the windows in use `waiting`, `running` (in a batch) and `sending` (over, the result not sent)",
+      "`StreamStages`",
+      "stage"),
   STREAM_REQUESTS(
       of(WORKER),
       COUNTER,

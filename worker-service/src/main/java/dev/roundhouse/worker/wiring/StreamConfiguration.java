@@ -77,7 +77,7 @@ class StreamConfiguration {
 
   @Bean
   StreamMeters streamMeters(StreamServer server) {
-    return new StreamMeters(server.load());
+    return new StreamMeters(server);
   }
 
   @Bean

@@ -87,6 +87,15 @@ final class MessageGroup implements AnswerSink {
     }
   }
 
+  boolean isOver() {
+    return over.get();
+  }
+
+  boolean isInBatch() {
+    Submission made = submission;
+    return made != null && made.isInBatch();
+  }
+
   // --- on the event loop, once it has ended
 
   void markDone() {

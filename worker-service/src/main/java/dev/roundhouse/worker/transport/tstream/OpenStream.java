@@ -467,6 +467,25 @@ final class OpenStream implements MessageCutter.Taker {
     }
   }
 
+  /** Where its messages are. */
+  StreamStages stages() {
+    long waiting = 0;
+    long running = 0;
+    long ended = 0;
+    for (MessageGroup group : groups) {
+      if (group.isOver()) {
+        ended += group.count();
+      } else if (group.isInBatch()) {
+        running += group.count();
+      } else {
+        waiting += group.count();
+      }
+    }
+    long sending = taken - answered - waiting - running;
+    assert sending >= ended;
+    return new StreamStages(isAmidMessage() ? 1 : 0, waiting, running, sending);
+  }
+
   // --- for the watch
 
   Channel channel() {

@@ -11,6 +11,7 @@ import io.netty.buffer.Unpooled;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.channel.EventLoop;
 import io.netty.channel.socket.ChannelInputShutdownEvent;
 import io.netty.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
@@ -155,6 +156,15 @@ final class StreamConnection extends ChannelInboundHandlerAdapter {
                   .formatted(TimeUnit.NANOSECONDS.toMillis(server.settings().handshakeNanos()))));
       channel.flush();
     }
+  }
+
+  EventLoop eventLoop() {
+    return channel.eventLoop();
+  }
+
+  /** Where its messages are. On the event loop. */
+  StreamStages stages() {
+    return open == null ? StreamStages.NONE : open.stages();
   }
 
   // --- ends

@@ -147,6 +147,11 @@ public final class StreamServer {
     return load;
   }
 
+  /** Where messages are now. Waits for the event loops, and not for long. */
+  public StreamStages stages() throws InterruptedException {
+    return StreamStages.of(streams);
+  }
+
   private final class Accepted extends ChannelInitializer<Channel> {
     @Override
     protected void initChannel(Channel channel) {
