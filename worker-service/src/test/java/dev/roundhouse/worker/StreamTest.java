@@ -202,7 +202,12 @@ class StreamTest {
   }
 
   private static long inPlace() {
-    return worker.bean(Engine.class).reports().counters("double").orElseThrow().get(Metric.IN_PLACE_ROWS);
+    return worker
+        .bean(Engine.class)
+        .reports()
+        .counters("double")
+        .orElseThrow()
+        .get(Metric.IN_PLACE_ROWS);
   }
 
   @Test
@@ -439,7 +444,7 @@ class StreamTest {
               new ClientHello(
                   1,
                   1,
-                  Set.of(StreamOption.SHARED_MEMORY),
+                  Set.of(),
                   Integer.MAX_VALUE,
                   3,
                   0,

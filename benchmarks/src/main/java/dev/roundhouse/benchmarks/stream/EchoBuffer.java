@@ -49,18 +49,15 @@ final class EchoBuffer implements ThinClient {
    */
   static EchoBuffer start(RepositoryRoot root, Path scratch, ByteBuffer sample, int window)
       throws IOException, PeerAbsentException {
-    Path folder =
-        FetchedPeer.find("echo", "echo-0.2.1", Path.of("echo/echo.abi3.so"));
+    Path folder = FetchedPeer.find("echo", "echo-0.2.1", Path.of("echo/echo.abi3.so"));
     Map<String, String> environment = Map.of("PYTHONPATH", folder.toString());
     String script = root.path().resolve(SCRIPT).toString();
     String size = Integer.toString(sample.remaining());
-    List<String> serve =
-        List.of("python3", script, "serve", size, Integer.toString(BATCH));
+    List<String> serve = List.of("python3", script, "serve", size, Integer.toString(BATCH));
     Child server = Child.start("echo", serve, environment, scratch.resolve("echo.log"));
     try {
       String port = server.awaitLine("port ");
-      List<String> send =
-          List.of("python3", script, "send", port, size, Integer.toString(window));
+      List<String> send = List.of("python3", script, "send", port, size, Integer.toString(window));
       Child sender = Child.start("echo-sender", send, environment, scratch.resolve("sender.log"));
       try {
         sender.awaitLine("connected");

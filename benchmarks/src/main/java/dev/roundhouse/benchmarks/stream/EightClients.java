@@ -32,11 +32,7 @@ final class EightClients {
   private final SocketAddress address;
 
   EightClients(
-      String bench,
-      BenchRun run,
-      ServerProcess worker,
-      FirstNumber model,
-      SocketAddress address) {
+      String bench, BenchRun run, ServerProcess worker, FirstNumber model, SocketAddress address) {
     this.bench = bench;
     this.run = run;
     this.worker = worker;
@@ -102,8 +98,7 @@ final class EightClients {
 
   private double counted(String what) throws IOException, InterruptedException {
     URI metrics =
-        URI.create(
-            "http://127.0.0.1:%d/actuator/prometheus".formatted(worker.operatorsPort()));
+        URI.create("http://127.0.0.1:%d/actuator/prometheus".formatted(worker.operatorsPort()));
     String series = "roundhouse_%s_total{model=\"%s\"}".formatted(what, model.name());
     try (HttpClient client = HttpClient.newHttpClient()) {
       HttpRequest request = HttpRequest.newBuilder(metrics).build();

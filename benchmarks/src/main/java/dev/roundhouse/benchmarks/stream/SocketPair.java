@@ -37,8 +37,7 @@ final class SocketPair implements ThinClient {
     UnixDomainSocketAddress address = UnixDomainSocketAddress.of(scratch.resolve("pair"));
     try (ServerSocketChannel listening = ServerSocketChannel.open(StandardProtocolFamily.UNIX)) {
       listening.bind(address);
-      return new SocketPair(
-          SocketChannel.open(address), listening.accept(), message, recordBytes);
+      return new SocketPair(SocketChannel.open(address), listening.accept(), message, recordBytes);
     } finally {
       Files.deleteIfExists(address.getPath());
     }

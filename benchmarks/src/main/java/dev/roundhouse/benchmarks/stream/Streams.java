@@ -137,8 +137,7 @@ public final class Streams implements Bench {
       double[] both = new double[rounds()];
       double[] bare = new double[rounds()];
       try (StreamClient stream = StreamClient.connect(address, model, window);
-          GrpcStream grpc =
-              GrpcStream.connect(worker.grpcPort(), model.request(), model.answer());
+          GrpcStream grpc = GrpcStream.connect(worker.grpcPort(), model.request(), model.answer());
           SocketPair pair =
               SocketPair.open(
                   scratch, model.row().asReadOnlyByteBuffer(), 8 + model.answer().size())) {

@@ -20,8 +20,7 @@ final class StuckSender implements Closeable {
   static StuckSender connect(SocketAddress address, FirstNumber model) throws IOException {
     SocketChannel channel = SocketChannel.open(address);
     try {
-      ByteBuffer hello =
-          ByteBuffer.wrap(ClientHello.of(model.name(), null, WINDOW).encoded());
+      ByteBuffer hello = ByteBuffer.wrap(ClientHello.of(model.name(), null, WINDOW).encoded());
       ByteBuffer most = model.row().asReadOnlyByteBuffer();
       most.limit(most.limit() - 1);
       for (ByteBuffer part : new ByteBuffer[] {hello, most}) {

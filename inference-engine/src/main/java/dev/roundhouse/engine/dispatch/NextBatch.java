@@ -68,8 +68,7 @@ final class NextBatch {
     assembler =
         new BatchAssembler(
             (slot, member, cause) ->
-                delivery.fail(
-                    slot, member, failures.unreadable(slot.lane().model().name(), cause)),
+                delivery.fail(slot, member, failures.unreadable(slot.lane().model().name(), cause)),
             device.description().hostVisible());
   }
 

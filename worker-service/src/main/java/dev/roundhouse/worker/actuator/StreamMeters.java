@@ -44,8 +44,7 @@ public final class StreamMeters implements MeterBinder {
   }
 
   private void stage(Meters meters, String name, ToLongFunction<StreamStages> count) {
-    meters.read(
-        Metric.STREAM_MESSAGES_OPEN, stages, each -> count.applyAsLong(each.now()), name);
+    meters.read(Metric.STREAM_MESSAGES_OPEN, stages, each -> count.applyAsLong(each.now()), name);
   }
 
   /** What one look found, for all that one scrape asks for. Thread-safe. */

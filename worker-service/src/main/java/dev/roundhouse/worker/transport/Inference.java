@@ -15,6 +15,7 @@ import dev.roundhouse.transport.http1.ReceivedRequest;
 import dev.roundhouse.worker.trace.RequestSpans;
 import dev.roundhouse.worker.trace.Tracer;
 import dev.roundhouse.worker.transport.shm.ClientRegions;
+import dev.roundhouse.worker.transport.shm.Lease;
 import io.grpc.StatusException;
 import io.opentelemetry.api.trace.SpanContext;
 import java.util.List;
@@ -90,6 +91,15 @@ public final class Inference {
       countRefused(message.modelName(), e);
       throw e;
     }
+  }
+
+  /**
+   * Holds a region of system shared memory, which the caller closes.
+   *
+   * @throws WireException when there is none of the name, or shared memory is off
+   */
+  public Lease region(String name) {
+    return regions.lease(name);
   }
 
   /**

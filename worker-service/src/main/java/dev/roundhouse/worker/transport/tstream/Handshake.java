@@ -1,5 +1,6 @@
 package dev.roundhouse.worker.transport.tstream;
 
+import dev.roundhouse.kserve.status.WireException;
 import dev.roundhouse.kserve.tstream.ClientHello;
 import dev.roundhouse.kserve.tstream.HelloStatus;
 import dev.roundhouse.kserve.tstream.ServerReply;
@@ -10,6 +11,7 @@ import dev.roundhouse.platform.access.Admitted;
 import dev.roundhouse.platform.access.ApiMethod;
 import dev.roundhouse.platform.access.Credentials;
 import dev.roundhouse.transport.access.CallerRights;
+import dev.roundhouse.worker.transport.Inference;
 import io.grpc.StatusException;
 import java.net.SocketAddress;
 import java.util.EnumSet;
@@ -18,33 +20,39 @@ import org.jspecify.annotations.Nullable;
 
 /** Answers hellos: who may send, to what, and how much at a time. Thread-safe; does not block. */
 final class Handshake {
-  /** What there is no code for. */
-  private static final Set<StreamOption> NOT_GRANTED = Set.of(StreamOption.SHARED_MEMORY);
-
   /** Whose rules hold: a stream of messages is no other thing over gRPC. */
   private static final ApiMethod METHOD =
       ApiMethod.of("inference.GRPCInferenceService/ModelStreamInfer");
 
   private final Access access;
+  private final Inference inference;
   private final StreamTargets targets;
   private final int maxWindow;
   private final long windowBytes;
 
   /**
    * @param rights of the caller; null when nothing is checked
+   * @param places in shared memory; null when messages carry their tensors
    */
   record Agreed(
       ServerReply reply,
       StreamTarget target,
       Set<StreamOption> options,
       int window,
-      @Nullable CallerRights rights) {}
+      @Nullable CallerRights rights,
+      @Nullable SharedPlaces places) {}
 
   /**
    * @param windowBytes of the messages of one connection that may be under way
    */
-  Handshake(Access access, StreamTargets targets, int maxWindow, long windowBytes) {
+  Handshake(
+      Access access,
+      Inference inference,
+      StreamTargets targets,
+      int maxWindow,
+      long windowBytes) {
     this.access = access;
+    this.inference = inference;
     this.targets = targets;
     this.maxWindow = maxWindow;
     this.windowBytes = windowBytes;
@@ -68,12 +76,29 @@ final class Handshake {
     StreamTarget target = targets.find(hello);
     Set<StreamOption> options = EnumSet.noneOf(StreamOption.class);
     options.addAll(hello.options());
-    options.removeAll(NOT_GRANTED);
+    SharedPlaces places = places(hello);
     int window = window(hello, target);
     ServerReply reply =
         new ServerReply(
             version, HelloStatus.OK, options, window, target.generation(), target.spec(), "");
-    return new Agreed(reply, target, options, window, rights);
+    return new Agreed(reply, target, options, window, rights, places);
+  }
+
+  private @Nullable SharedPlaces places(ClientHello hello) throws HelloRefusedException {
+    boolean isShared = hello.options().contains(StreamOption.SHARED_MEMORY);
+    if (!isShared && hello.inputRegion().isEmpty() && hello.outputRegion().isEmpty()) {
+      return null;
+    }
+    if (!isShared) {
+      throw new HelloRefusedException(
+          HelloStatus.BAD_HELLO,
+          "the hello names regions of shared memory without the option to use them, 4");
+    }
+    try {
+      return SharedPlaces.open(hello, inference);
+    } catch (WireException e) {
+      throw new HelloRefusedException(HelloStatus.BAD_HELLO, String.valueOf(e.getMessage()));
+    }
   }
 
   private @Nullable CallerRights admit(ClientHello hello, SocketAddress from)
@@ -96,7 +121,9 @@ final class Handshake {
 
   private int window(ClientHello hello, StreamTarget target) {
     StreamSpec spec = target.spec();
-    long each = Math.max(1, Math.max(spec.requestBytes(), spec.responseBytes()));
+    boolean isShared = hello.options().contains(StreamOption.SHARED_MEMORY);
+    int received = isShared ? SharedPlaces.BYTES : spec.requestBytes();
+    long each = Math.max(1, Math.max(received, spec.responseBytes()));
     long fitting = Math.max(1, windowBytes / each);
     return (int) Math.min(Math.min(hello.window(), maxWindow), fitting);
   }

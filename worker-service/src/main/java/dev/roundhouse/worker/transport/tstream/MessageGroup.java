@@ -17,6 +17,7 @@ final class MessageGroup implements AnswerSink {
   private final long first;
 
   private final int count;
+  private final long resultAt;
 
   /** Gives their memory back; called once it is over. */
   private final Runnable memory;
@@ -32,17 +33,23 @@ final class MessageGroup implements AnswerSink {
   private boolean done;
 
   /**
+   * @param resultAt where in shared memory its result goes; without effect elsewhere
    * @param memory gives their memory back; called once, by any thread
    */
-  MessageGroup(OpenStream stream, long first, int count, Runnable memory) {
+  MessageGroup(OpenStream stream, long first, int count, long resultAt, Runnable memory) {
     this.stream = stream;
     this.first = first;
     this.count = count;
+    this.resultAt = resultAt;
     this.memory = memory;
   }
 
   long first() {
     return first;
+  }
+
+  long resultAt() {
+    return resultAt;
   }
 
   int count() {

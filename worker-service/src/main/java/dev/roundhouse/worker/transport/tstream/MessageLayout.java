@@ -7,11 +7,13 @@ import java.util.Set;
 /**
  * Where things stand in each message of a stream.
  *
- * @param head bytes before its tensors
+ * @param head bytes before its tensors, or what says where they are
  * @param bytes all of it
  * @param hasChecksum it ends with one
+ * @param isShared it says where in shared memory its tensors are, and has none
  */
-record MessageLayout(StreamSpec spec, int head, int bytes, boolean hasChecksum) {
+record MessageLayout(
+    StreamSpec spec, int head, int bytes, boolean hasChecksum, boolean isShared) {
   static final int CHECKSUM_BYTES = Integer.BYTES;
   private static final int DEADLINE_BYTES = Integer.BYTES;
 
@@ -19,8 +21,10 @@ record MessageLayout(StreamSpec spec, int head, int bytes, boolean hasChecksum) 
     int head = options.contains(StreamOption.DEADLINE) ? DEADLINE_BYTES : 0;
     boolean hasChecksum = options.contains(StreamOption.CHECKSUM);
     int tail = hasChecksum ? CHECKSUM_BYTES : 0;
+    boolean isShared = options.contains(StreamOption.SHARED_MEMORY);
+    int between = isShared ? SharedPlaces.BYTES : spec.requestBytes();
     return new MessageLayout(
-        spec, head, Math.addExact(head + tail, spec.requestBytes()), hasChecksum);
+        spec, head, Math.addExact(head + tail, between), hasChecksum, isShared);
   }
 
   boolean hasDeadline() {

@@ -57,6 +57,9 @@ final class OpenStream implements MessageCutter.Taker {
   private final MessageLayout layout;
   private final RowBlocks blocks;
 
+  /** In shared memory; null when messages carry their tensors. */
+  private final @Nullable SharedPlaces places;
+
   /** Something is asked of each message before it is taken. */
   private final boolean isChecked;
 
@@ -91,7 +94,10 @@ final class OpenStream implements MessageCutter.Taker {
     blocks = server.blocks().open(target);
     isChecked = rights != null || layout.hasChecksum();
     cutter = new MessageCutter(layout, channel.alloc(), memory.of(Kept.MESSAGE), this);
-    writer = new ResultWriter(target.spec(), layout.hasChecksum());
+    places = agreed.places();
+    writer =
+        new ResultWriter(
+            target.spec(), layout.hasChecksum(), places == null ? null : places.outputs());
     watch = new StreamWatch(this, server.settings());
   }
 
@@ -132,7 +138,7 @@ final class OpenStream implements MessageCutter.Taker {
     if (ending || !hasWindow(count) || !isCurrent()) {
       return;
     }
-    int most = layout.hasDeadline() ? 1 : target.mostTogether();
+    int most = layout.hasDeadline() || layout.isShared() ? 1 : target.mostTogether();
     int begun = 0;
     for (int at = 0; at < count; at++) {
       WireException refusal = isChecked ? refusal(messages.message(at)) : null;
@@ -150,12 +156,11 @@ final class OpenStream implements MessageCutter.Taker {
 
   @Override
   public void onLarge(LargeMessage message) {
-    WireException refusal = null;
     if (ending || !hasWindow(1) || !isCurrent()) {
       message.release();
       return;
     }
-    refusal = isChecked ? refusal(message.bytes()) : null;
+    WireException refusal = isChecked ? refusal(message.bytes()) : null;
     if (refusal != null) {
       message.release();
       fail(refusal);
@@ -235,11 +240,11 @@ final class OpenStream implements MessageCutter.Taker {
   }
 
   private void fail(WireException why) {
-    begin(1, () -> {}).fail(why);
+    begin(1, 0, () -> {}).fail(why);
   }
 
-  private MessageGroup begin(int count, Runnable memory) {
-    MessageGroup group = new MessageGroup(this, taken, count, memory);
+  private MessageGroup begin(int count, long resultAt, Runnable memory) {
+    MessageGroup group = new MessageGroup(this, taken, count, resultAt, memory);
     taken += count;
     writer.taken(count);
     groups.add(group);
@@ -248,6 +253,10 @@ final class OpenStream implements MessageCutter.Taker {
   }
 
   private void place(Messages messages, int from, int count) {
+    if (places != null && count > 0) {
+      submitShared(places, messages.message(from));
+      return;
+    }
     int placed = 0;
     while (placed < count) {
       int first = from + placed;
@@ -262,11 +271,27 @@ final class OpenStream implements MessageCutter.Taker {
     }
   }
 
-  /**
-   * @param message the first of them
-   */
+  private void submitShared(SharedPlaces in, ByteBuffer message) {
+    message.order(ByteOrder.LITTLE_ENDIAN);
+    int place = message.position() + layout.head();
+    long resultAt = message.getLong(place + Long.BYTES);
+    try {
+      List<InputTensor> inputs = in.inputs(message, place, target.spec());
+      in.use();
+      submit(inputs, message, begin(1, resultAt, in::release));
+    } catch (WireException e) {
+      fail(e);
+    }
+  }
+
   private void submit(List<InputTensor> inputs, int count, ByteBuffer message, Runnable memory) {
-    MessageGroup group = begin(count, memory);
+    submit(inputs, message, begin(count, 0, memory));
+  }
+
+  /**
+   * @param message the first of the group
+   */
+  private void submit(List<InputTensor> inputs, ByteBuffer message, MessageGroup group) {
     try {
       Inference inference = server.inference();
       InferenceRequest request =
@@ -275,7 +300,7 @@ final class OpenStream implements MessageCutter.Taker {
               target.version(),
               inputs,
               deadlineNanos(message),
-              this.memory.peerNumber(),
+              memory.peerNumber(),
               rights,
               group);
       server.load().submitted();
@@ -447,6 +472,9 @@ final class OpenStream implements MessageCutter.Taker {
     ending = true;
     cutter.close();
     server.blocks().close(target);
+    if (places != null) {
+      places.release();
+    }
     for (MessageGroup group : groups.toArray(MessageGroup[]::new)) {
       if (group.isDone()) {
         forget(group);

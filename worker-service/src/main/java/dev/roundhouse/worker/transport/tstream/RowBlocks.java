@@ -89,8 +89,7 @@ final class RowBlocks {
       return RowBlock.allocate(spec, Math.min(count, messages), allocator, false, () -> {});
     }
     try {
-      filling =
-          RowBlock.allocate(spec, messages, allocator, true, () -> memory.giveBack(bytes));
+      filling = RowBlock.allocate(spec, messages, allocator, true, () -> memory.giveBack(bytes));
       return filling;
     } catch (Throwable e) {
       memory.giveBack(bytes);

@@ -38,8 +38,7 @@ final class SharedBlocks {
 
   /** Once for each that was opened. */
   void close(StreamTarget target) {
-    shared.computeIfPresent(
-        Key.of(target), (key, known) -> less(known));
+    shared.computeIfPresent(Key.of(target), (key, known) -> less(known));
   }
 
   private static @Nullable Shared less(Shared known) {

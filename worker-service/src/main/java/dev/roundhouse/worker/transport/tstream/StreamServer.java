@@ -98,7 +98,7 @@ public final class StreamServer {
     this.failed = failed;
     targets = new StreamTargets(inference.engine());
     blocks = new SharedBlocks(new EngineMemory(inference.engine()));
-    handshake = new Handshake(access, targets, limits.maxWindow(), limits.windowBytes());
+    handshake = new Handshake(access, inference, targets, limits.maxWindow(), limits.windowBytes());
   }
 
   /**

@@ -94,7 +94,14 @@ class MessageCutterTest {
   }
 
   @ParameterizedTest
-  @CsvSource({"1, false", "13, false", "4096, false", "70001, false", "70001, true", "300000, true"})
+  @CsvSource({
+    "1, false",
+    "13, false",
+    "4096, false",
+    "70001, false",
+    "70001, true",
+    "300000, true"
+  })
   void shouldCutWhatComesInAnyPiecesIntoTheSameMessages(int elements, boolean lends) {
     Random random = new Random(elements);
     MessageLayout layout = layout(elements, Set.of(StreamOption.DEADLINE, StreamOption.CHECKSUM));
@@ -278,8 +285,7 @@ class MessageCutterTest {
     assertThat(root.held()).isZero();
   }
 
-  private static int place(
-      RowBlocks blocks, MessageLayout layout, int count, List<RowBlock> held) {
+  private static int place(RowBlocks blocks, MessageLayout layout, int count, List<RowBlock> held) {
     ByteBuf read = ALLOCATOR.directBuffer().writeZero(count * layout.bytes());
     try {
       return blocks.place(
