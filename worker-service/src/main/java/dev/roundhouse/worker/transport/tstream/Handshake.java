@@ -6,11 +6,10 @@ import dev.roundhouse.kserve.tstream.ServerReply;
 import dev.roundhouse.kserve.tstream.StreamOption;
 import dev.roundhouse.kserve.tstream.StreamSpec;
 import dev.roundhouse.platform.access.Access;
-import dev.roundhouse.platform.access.Admitted;
-import dev.roundhouse.platform.access.ApiMethod;
-import dev.roundhouse.platform.access.Credentials;
+import dev.roundhouse.platform.tstream.HelloRefusedException;
+import dev.roundhouse.platform.tstream.HelloToken;
+import dev.roundhouse.platform.tstream.StreamAccess;
 import dev.roundhouse.transport.access.CallerRights;
-import io.grpc.StatusException;
 import java.net.SocketAddress;
 import java.util.EnumSet;
 import java.util.Set;
@@ -21,30 +20,28 @@ final class Handshake {
   /** What there is no code for. */
   private static final Set<StreamOption> NOT_GRANTED = Set.of(StreamOption.SHARED_MEMORY);
 
-  /** Whose rules hold: a stream of messages is no other thing over gRPC. */
-  private static final ApiMethod METHOD =
-      ApiMethod.of("inference.GRPCInferenceService/ModelStreamInfer");
-
-  private final Access access;
+  private final StreamAccess access;
   private final StreamTargets targets;
   private final int maxWindow;
   private final long windowBytes;
 
   /**
    * @param rights of the caller; null when nothing is checked
+   * @param caller of a gateway's client, as its gateway calls it; null for none
    */
   record Agreed(
       ServerReply reply,
       StreamTarget target,
       Set<StreamOption> options,
       int window,
-      @Nullable CallerRights rights) {}
+      @Nullable CallerRights rights,
+      @Nullable String caller) {}
 
   /**
    * @param windowBytes of the messages of one connection that may be under way
    */
   Handshake(Access access, StreamTargets targets, int maxWindow, long windowBytes) {
-    this.access = access;
+    this.access = new StreamAccess(access);
     this.targets = targets;
     this.maxWindow = maxWindow;
     this.windowBytes = windowBytes;
@@ -64,7 +61,8 @@ final class Handshake {
           "the hello asks for a window of %s messages; from 1 to %d are possible"
               .formatted(Integer.toUnsignedString(hello.window()), Integer.MAX_VALUE));
     }
-    CallerRights rights = admit(hello, from);
+    HelloToken token = HelloToken.read(hello.token());
+    CallerRights rights = access.admit(hello, token, from);
     StreamTarget target = targets.find(hello);
     Set<StreamOption> options = EnumSet.noneOf(StreamOption.class);
     options.addAll(hello.options());
@@ -73,25 +71,7 @@ final class Handshake {
     ServerReply reply =
         new ServerReply(
             version, HelloStatus.OK, options, window, target.generation(), target.spec(), "");
-    return new Agreed(reply, target, options, window, rights);
-  }
-
-  private @Nullable CallerRights admit(ClientHello hello, SocketAddress from)
-      throws HelloRefusedException {
-    if (access.isFree(METHOD)) {
-      return null;
-    }
-    String token = hello.token();
-    Credentials shown =
-        new Credentials(from, null, token.isEmpty() ? null : "Bearer " + token, null);
-    try {
-      Admitted caller = access.admit(METHOD.category(), false, "TSTREAM", shown);
-      caller.requireModel(hello.model());
-      return caller;
-    } catch (StatusException e) {
-      throw new HelloRefusedException(
-          HelloStatus.UNAUTHORISED, String.valueOf(e.getStatus().getDescription()));
-    }
+    return new Agreed(reply, target, options, window, rights, token.caller());
   }
 
   private int window(ClientHello hello, StreamTarget target) {

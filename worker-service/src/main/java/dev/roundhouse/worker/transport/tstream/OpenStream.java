@@ -2,9 +2,12 @@ package dev.roundhouse.worker.transport.tstream;
 
 import dev.roundhouse.engine.request.Answer;
 import dev.roundhouse.engine.request.InferenceRequest;
+import dev.roundhouse.kserve.codec.CallerHeader;
 import dev.roundhouse.kserve.status.WireException;
 import dev.roundhouse.kserve.status.WireStatus;
 import dev.roundhouse.kserve.tstream.StreamOption;
+import dev.roundhouse.platform.tstream.HelloRefusedException;
+import dev.roundhouse.platform.tstream.StreamPort;
 import dev.roundhouse.transport.access.CallerRights;
 import dev.roundhouse.transport.memory.ConnectionMemory;
 import dev.roundhouse.transport.memory.Kept;
@@ -48,6 +51,7 @@ final class OpenStream implements MessageCutter.Taker {
   private final Set<StreamOption> options;
   private final int window;
   private final @Nullable CallerRights rights;
+  private final int caller;
   private final MessageCutter cutter;
   private final ResultWriter writer;
   private final StreamWatch watch;
@@ -83,6 +87,7 @@ final class OpenStream implements MessageCutter.Taker {
     options = agreed.options();
     window = agreed.window();
     rights = agreed.rights();
+    caller = CallerHeader.caller(memory.peerNumber(), agreed.caller());
     target = agreed.target();
     head = options.contains(StreamOption.DEADLINE) ? DEADLINE_BYTES : 0;
     int tail = options.contains(StreamOption.CHECKSUM) ? CHECKSUM_BYTES : 0;
@@ -240,7 +245,7 @@ final class OpenStream implements MessageCutter.Taker {
               target.version(),
               MessageGroup.inputs(own, target.spec(), head, stride, count),
               deadlineNanos(own),
-              memory.peerNumber(),
+              caller,
               rights,
               group);
       server.load().submitted();
@@ -370,7 +375,7 @@ final class OpenStream implements MessageCutter.Taker {
   }
 
   private void finish() {
-    StreamServer.endAfter(channel, channel.writeAndFlush(Unpooled.EMPTY_BUFFER));
+    StreamPort.endAfter(channel, channel.writeAndFlush(Unpooled.EMPTY_BUFFER));
   }
 
   /** Tells the client why the connection ends, before its last results. */
