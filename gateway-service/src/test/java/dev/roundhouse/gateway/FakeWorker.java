@@ -93,6 +93,9 @@ final class FakeWorker implements AutoCloseable {
   /** The one version that it speaks. */
   volatile int protocol = GatewayProtocol.LATEST;
 
+  /** Where it says that it takes tensor streams; 0 for nowhere. */
+  volatile int streamPort;
+
   /** Which start this is. */
   volatile String instance = "";
 

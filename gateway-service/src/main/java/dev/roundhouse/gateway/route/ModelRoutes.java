@@ -53,6 +53,9 @@ public final class ModelRoutes implements CallRouter {
   private final Map<String, ReplicaRouter> routers = new ConcurrentHashMap<>();
   private volatile RouteSettings settings;
   private volatile Fleet fleet = Fleet.EMPTY;
+
+  /** Those of its workers that take tensor streams. */
+  private volatile Fleet streaming = Fleet.EMPTY;
   private volatile Placement placement = Placement.NONE;
 
   /**
@@ -105,6 +108,7 @@ public final class ModelRoutes implements CallRouter {
   /** The workers have been checked. */
   public void seen(Fleet now) {
     fleet = now;
+    streaming = now.streaming();
     Set<String> names = now.workers().stream().map(WorkerView::name).collect(Collectors.toSet());
     context.ejection().retain(names);
     calls.keySet().retainAll(names);
@@ -204,8 +208,27 @@ public final class ModelRoutes implements CallRouter {
     return route(head, true);
   }
 
+  /**
+   * Assigns a tensor stream to a worker that takes such, as a stream of gRPC.
+   *
+   * @throws StatusException UNAVAILABLE when no worker that takes any is ready
+   */
+  public RouteAttempt stream(RequestHead head) throws StatusException {
+    Fleet now = streaming;
+    if (now.ready().isEmpty() && !fleet.ready().isEmpty()) {
+      throw Status.UNAVAILABLE
+          .withDescription(
+              "no worker that is ready takes tensor streams; set roundhouse.worker.stream.port at workers, or roundhouse.gateway.workers.NAME.stream here")
+          .asException();
+    }
+    return route(now, head, false);
+  }
+
   private RouteAttempt route(RequestHead head, boolean once) throws StatusException {
-    Fleet now = fleet;
+    return route(fleet, head, once);
+  }
+
+  private RouteAttempt route(Fleet now, RequestHead head, boolean once) throws StatusException {
     String model = head.model();
     int items = now.items(model, head.rows());
     long work = settings.basis().nanos(now, model, items);
