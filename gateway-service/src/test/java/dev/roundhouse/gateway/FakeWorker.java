@@ -175,7 +175,8 @@ final class FakeWorker implements AutoCloseable {
     NettyServerBuilder builder =
         NettyServerBuilder.forAddress(loopback(port))
             .addService(ServerInterceptors.intercept(new FakeInference(this), this::noteSpent))
-            .addService(new FakeControl(this));
+            .addService(new FakeControl(this))
+            .addService(ServerInterceptors.intercept(new FakeV1(this), this::noteSpent));
     if (keys != null) {
       builder.sslContext(keys.grpc());
     }

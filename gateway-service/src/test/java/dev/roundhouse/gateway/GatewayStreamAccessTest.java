@@ -52,8 +52,7 @@ class GatewayStreamAccessTest {
     byte[] hash =
         MessageDigest.getInstance("SHA-256").digest("right".getBytes(StandardCharsets.UTF_8));
     tokens =
-        Files.writeString(
-            folder.resolve("tokens"), "sha256:" + HexFormat.of().formatHex(hash));
+        Files.writeString(folder.resolve("tokens"), "sha256:" + HexFormat.of().formatHex(hash));
     worker = new FakeWorker("w0", "m", "other");
     streams =
         new FakeStreams(

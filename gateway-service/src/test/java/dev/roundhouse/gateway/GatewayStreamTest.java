@@ -51,8 +51,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** Tensor streams through a whole gateway, before workers whose every byte a test decides. */
 @Timeout(180)
 class GatewayStreamTest {
-  private static final StreamSpec PAIR =
-      new StreamSpec(List.of(pair("x")), List.of(pair("y")));
+  private static final StreamSpec PAIR = new StreamSpec(List.of(pair("x")), List.of(pair("y")));
   private static final int LARGE = 8 << 20;
 
   @TempDir static Path folder;
@@ -118,7 +117,9 @@ class GatewayStreamTest {
   void shouldHaveLeftNothingBehind() throws Exception {
     RunningGateway.await("no connection is left", () -> counts().connections() == 0);
     assertThat(counts().open()).as("streams that have not ended").isZero();
-    assertThat(List.of(s0.isIdle(), s1.isIdle())).as("streams that no test took").containsOnly(true);
+    assertThat(List.of(s0.isIdle(), s1.isIdle()))
+        .as("streams that no test took")
+        .containsOnly(true);
     RunningGateway.await(
         "no work is counted any more",
         () -> routes().ledger("w0").open() == 0 && routes().ledger("w1").open() == 0);
@@ -298,8 +299,7 @@ class GatewayStreamTest {
       assertThatThrownBy(client::isOver).hasMessageContaining("reset");
     }
     RunningGateway.await("it is counted", () -> ended(End.WORKER_LOST) == before + 1);
-    RunningGateway.await(
-        "the worker's calls say so", () -> routes().calls("w0").failed() > 0);
+    RunningGateway.await("the worker's calls say so", () -> routes().calls("w0").failed() > 0);
   }
 
   @Test
@@ -394,8 +394,7 @@ class GatewayStreamTest {
       s0.next().close();
     }
     RunningGateway.await(
-        "all are gone",
-        () -> counts().connections() == 0 && held(Kept.CONNECTION) == before);
+        "all are gone", () -> counts().connections() == 0 && held(Kept.CONNECTION) == before);
   }
 
   // --- who takes it
@@ -630,12 +629,13 @@ class GatewayStreamTest {
   @Test
   void shouldRefuseAHelloThatIsTooLongWithWhatTheGatewayAdds() throws Exception {
     ClientHello long0 =
-        new ClientHello(
-            1, 1, Set.of(), 8, 1, 0, "left", "", "v".repeat(65_480), "", "", "", null);
+        new ClientHello(1, 1, Set.of(), 8, 1, 0, "left", "", "v".repeat(65_480), "", "", "", null);
     try (Line client = connect()) {
       ServerReply reply = client.greet(long0);
       assertThat(reply.status()).isEqualTo(HelloStatus.BAD_HELLO);
-      assertThat(reply.text()).contains("bytes, and 65536 are allowed").contains("a gateway writes");
+      assertThat(reply.text())
+          .contains("bytes, and 65536 are allowed")
+          .contains("a gateway writes");
     }
   }
 
@@ -659,7 +659,8 @@ class GatewayStreamTest {
           "both are there", () -> own.bean(StreamGate.class).counts().connections() == 2);
       CompletableFuture<Void> closed =
           CompletableFuture.runAsync(own::close, Thread::startVirtualThread);
-      assertThat(greeting.reply()).isEqualTo(ServerReply.refused(HelloStatus.NOT_READY, "Server exiting"));
+      assertThat(greeting.reply())
+          .isEqualTo(ServerReply.refused(HelloStatus.NOT_READY, "Server exiting"));
       try (Line late = Line.to(port)) {
         assertThat(late.reply().text()).isEqualTo("Server exiting");
       }

@@ -19,8 +19,7 @@ public record WorkerEndpointProperties(
     @DefaultValue("") @Pattern(regexp = "|" + ADDRESS, message = "must be host:port") String http,
     @DefaultValue("") @Pattern(regexp = "|" + ADDRESS, message = "must be host:port")
         String metrics,
-    @DefaultValue("")
-        @Pattern(regexp = "|/.+|" + ADDRESS, message = "must be host:port or a path")
+    @DefaultValue("") @Pattern(regexp = "|/.+|" + ADDRESS, message = "must be host:port or a path")
         String stream) {
   static final String ADDRESS = "(\\[[0-9a-fA-F:.]+\\]|[^:\\[\\]]+):[0-9]{1,5}";
 }

@@ -70,7 +70,11 @@ public final class FileSource implements WorkerSource {
     for (Object key : keys.keySet()) {
       if (!(key instanceof String known && KEYS.contains(known))) {
         throw new IllegalArgumentException(
-            "worker '" + name + "' has the key '" + key + "'; there are address, http, metrics and stream");
+            "worker '"
+                + name
+                + "' has the key '"
+                + key
+                + "'; there are address, http, metrics and stream");
       }
     }
     InetSocketAddress grpc = WorkerAddress.parse(address);

@@ -132,9 +132,8 @@ final class ClientStream extends ChannelInboundHandlerAdapter
     }
     passedOn = passedOn(said.saying(token.passedOn(memory.peerNumber(), rights)));
     RouteAttempt first =
-        gate.routes()
-            .stream(
-                new RequestHead(said.model(), said.version(), "", Math.max(1, said.rows())));
+        gate.routes().stream(
+            new RequestHead(said.model(), said.version(), "", Math.max(1, said.rows())));
     state = State.ASKING;
     channel.config().setAutoRead(false); // what comes now is for the worker
     ask(first);

@@ -57,8 +57,7 @@ final class WorkerHello extends ChannelInboundHandlerAdapter {
   /**
    * @param name of the worker
    */
-  WorkerHello(
-      StreamGate gate, String name, SocketAddress worker, byte[] hello, Outcome outcome) {
+  WorkerHello(StreamGate gate, String name, SocketAddress worker, byte[] hello, Outcome outcome) {
     this.gate = gate;
     this.name = "worker '" + name + "'";
     this.worker = worker;
