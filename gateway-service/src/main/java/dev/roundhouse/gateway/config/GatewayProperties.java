@@ -22,6 +22,8 @@ import org.springframework.validation.annotation.Validated;
  * @param ejection When a worker is left alone for a while.
  * @param hedging When a call that is not answered soon is sent to a second worker as well.
  * @param server What the gateway allows its clients.
+ * @param stream How tensor streams are taken.
+ * @param v1 The v1 protocol, that of the TensorRT Inference Server.
  * @param metrics How operators are answered for workers.
  * @param telemetry Which requests have spans, and where those go ([tracing.md](tracing.md)).
  * @param access Who may do what.
@@ -39,6 +41,8 @@ public record GatewayProperties(
     @Valid @DefaultValue EjectionProperties ejection,
     @Valid @DefaultValue HedgingProperties hedging,
     @Valid @DefaultValue ServerProperties server,
+    @Valid @DefaultValue StreamProperties stream,
+    @Valid @DefaultValue V1Properties v1,
     @Valid @DefaultValue WorkersMetricsProperties metrics,
     @Valid @DefaultValue TelemetryProperties telemetry,
     @Valid @DefaultValue AccessProperties access,

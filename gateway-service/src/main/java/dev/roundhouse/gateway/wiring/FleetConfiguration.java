@@ -176,7 +176,8 @@ class FleetConfiguration {
         ejection,
         hedging,
         meters,
-        spans);
+        spans,
+        properties.v1().enabled());
   }
 
   @Bean

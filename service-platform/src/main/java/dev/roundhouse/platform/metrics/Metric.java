@@ -1038,6 +1038,39 @@ public enum Metric {
       "gateway_grpc_other_protocol_total",
       "Connections to the gRPC port ended because their client spoke no HTTP/2",
       "`PortLoad`"),
+  GATEWAY_STREAM_CONNECTIONS_OPEN(
+      of(GATEWAY),
+      GAUGE,
+      "gateway_stream_connections_open",
+      "Connections of clients for tensor streams ([tstream.md](tstream.md#through-a-gateway)), those in their handshake included",
+      "`StreamCounts`"),
+  GATEWAY_STREAMS_OPEN(
+      of(GATEWAY),
+      GAUGE,
+      "gateway_streams_open",
+      "Tensor streams that a worker has taken and that have not ended",
+      "`StreamCounts`"),
+  GATEWAY_STREAM_BYTES(
+      of(GATEWAY),
+      COUNTER,
+      "gateway_stream_bytes_total",
+      "Bytes that tensor streams have passed on behind their handshakes, by `direction`: `in` to workers, `out` to clients",
+      "`StreamCounts`",
+      "direction"),
+  GATEWAY_STREAM_HELLOS_REFUSED(
+      of(GATEWAY),
+      COUNTER,
+      "gateway_stream_hellos_refused_total",
+      "Tensor streams that were refused, by the `status` of the reply, the last worker's or the gateway's own",
+      "`StreamCounts`",
+      "status"),
+  GATEWAY_STREAM_ENDED(
+      of(GATEWAY),
+      COUNTER,
+      "gateway_stream_ended_total",
+      "Tensor streams that have ended, by `reason`: `complete`, `client_lost`, `worker_lost`, `relieved`, `handshake`, `failed`",
+      "`StreamCounts`",
+      "reason"),
 
   // --- what answers for workers
 

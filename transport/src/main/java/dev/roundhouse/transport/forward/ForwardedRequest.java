@@ -308,7 +308,8 @@ final class ForwardedRequest implements StreamedRequestHandler {
     client()
         .refuse(
             settings.code().applyAsInt(told.getCode()),
-            text == null ? told.getCode().name() : text);
+            text == null ? told.getCode().name() : text,
+            router.refusalHeaders(told));
   }
 
   @Override

@@ -59,6 +59,7 @@ import dev.roundhouse.worker.trace.LatestTraces;
 import dev.roundhouse.worker.transport.ModelControl;
 import dev.roundhouse.worker.transport.Tenants;
 import dev.roundhouse.worker.transport.Transport;
+import dev.roundhouse.worker.transport.tstream.StreamServer;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.util.HashMap;
 import java.util.List;
@@ -68,6 +69,7 @@ import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.OptionalInt;
 import java.util.function.IntConsumer;
+import java.util.function.IntSupplier;
 import java.util.stream.Collectors;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.BeanFactoryPostProcessor;
@@ -235,8 +237,11 @@ class EngineConfiguration {
   }
 
   @Bean
-  ControlGrpcService controlGrpcService(Engine engine, WorkerProperties properties) {
-    return new ControlGrpcService(new ControlCalls(engine, properties.residency().mode()));
+  ControlGrpcService controlGrpcService(
+      Engine engine, WorkerProperties properties, ObjectProvider<StreamServer> streams) {
+    IntSupplier streamPort = () -> streams.stream().mapToInt(StreamServer::port).sum();
+    return new ControlGrpcService(
+        new ControlCalls(engine, properties.residency().mode(), streamPort));
   }
 
   @Bean

@@ -4,6 +4,7 @@ import dev.roundhouse.engine.Engine;
 import dev.roundhouse.platform.access.Access;
 import dev.roundhouse.platform.process.DescriptorShare;
 import dev.roundhouse.platform.text.ClientText;
+import dev.roundhouse.platform.tstream.StreamPortSettings;
 import dev.roundhouse.transport.memory.PeerMemory;
 import dev.roundhouse.worker.actuator.StreamMeters;
 import dev.roundhouse.worker.config.StreamProperties;
@@ -12,8 +13,6 @@ import dev.roundhouse.worker.transport.Inference;
 import dev.roundhouse.worker.transport.Transport;
 import dev.roundhouse.worker.transport.tstream.StreamServer;
 import dev.roundhouse.worker.transport.tstream.StreamSettings;
-import java.net.InetSocketAddress;
-import org.jspecify.annotations.Nullable;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Condition;
 import org.springframework.context.annotation.ConditionContext;
@@ -50,24 +49,18 @@ class StreamConfiguration {
     int connections = ofGrpcShare(own, own.maxConnections());
     StreamSettings settings =
         new StreamSettings(
-            address(own),
-            own.socket(),
-            connections,
+            new StreamPortSettings(
+                WorkerProperties.PREFIX + ".stream",
+                StreamPortSettings.address(own.port(), own.address()),
+                own.socket(),
+                connections,
+                StreamServer.CONNECTION_BYTES),
             own.handshakeTimeout().toNanos(),
             properties.server().stalledMessageTimeout().toNanos(),
             properties.server().unreadAnswerTimeout().toNanos());
     StreamServer.Limits limits =
         new StreamServer.Limits(own.maxWindow(), own.windowSize().toBytes());
     return new StreamServer(settings, limits, inference, access, texts, memory, engine::fail);
-  }
-
-  private static @Nullable InetSocketAddress address(StreamProperties own) {
-    if (own.port() < 0) {
-      return null;
-    }
-    return own.address() == null
-        ? new InetSocketAddress(own.port())
-        : new InetSocketAddress(own.address(), own.port());
   }
 
   @Bean

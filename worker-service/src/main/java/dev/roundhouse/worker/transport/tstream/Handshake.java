@@ -7,12 +7,11 @@ import dev.roundhouse.kserve.tstream.ServerReply;
 import dev.roundhouse.kserve.tstream.StreamOption;
 import dev.roundhouse.kserve.tstream.StreamSpec;
 import dev.roundhouse.platform.access.Access;
-import dev.roundhouse.platform.access.Admitted;
-import dev.roundhouse.platform.access.ApiMethod;
-import dev.roundhouse.platform.access.Credentials;
+import dev.roundhouse.platform.tstream.HelloRefusedException;
+import dev.roundhouse.platform.tstream.HelloToken;
+import dev.roundhouse.platform.tstream.StreamAccess;
 import dev.roundhouse.transport.access.CallerRights;
 import dev.roundhouse.worker.transport.Inference;
-import io.grpc.StatusException;
 import java.net.SocketAddress;
 import java.util.EnumSet;
 import java.util.Set;
@@ -20,11 +19,7 @@ import org.jspecify.annotations.Nullable;
 
 /** Answers hellos: who may send, to what, and how much at a time. Thread-safe; does not block. */
 final class Handshake {
-  /** Whose rules hold: a stream of messages is no other thing over gRPC. */
-  private static final ApiMethod METHOD =
-      ApiMethod.of("inference.GRPCInferenceService/ModelStreamInfer");
-
-  private final Access access;
+  private final StreamAccess access;
   private final Inference inference;
   private final StreamTargets targets;
   private final int maxWindow;
@@ -33,6 +28,7 @@ final class Handshake {
   /**
    * @param rights of the caller; null when nothing is checked
    * @param places in shared memory; null when messages carry their tensors
+   * @param caller of a gateway's client, as its gateway calls it; null for none
    */
   record Agreed(
       ServerReply reply,
@@ -40,7 +36,8 @@ final class Handshake {
       Set<StreamOption> options,
       int window,
       @Nullable CallerRights rights,
-      @Nullable SharedPlaces places) {}
+      @Nullable SharedPlaces places,
+      @Nullable String caller) {}
 
   /**
    * @param windowBytes of the messages of one connection that may be under way
@@ -51,7 +48,7 @@ final class Handshake {
       StreamTargets targets,
       int maxWindow,
       long windowBytes) {
-    this.access = access;
+    this.access = new StreamAccess(access);
     this.inference = inference;
     this.targets = targets;
     this.maxWindow = maxWindow;
@@ -72,7 +69,8 @@ final class Handshake {
           "the hello asks for a window of %s messages; from 1 to %d are possible"
               .formatted(Integer.toUnsignedString(hello.window()), Integer.MAX_VALUE));
     }
-    CallerRights rights = admit(hello, from);
+    HelloToken token = HelloToken.read(hello.token());
+    CallerRights rights = access.admit(hello, token, from);
     StreamTarget target = targets.find(hello);
     Set<StreamOption> options = EnumSet.noneOf(StreamOption.class);
     options.addAll(hello.options());
@@ -81,7 +79,8 @@ final class Handshake {
     ServerReply reply =
         new ServerReply(
             version, HelloStatus.OK, options, window, target.generation(), target.spec(), "");
-    return new Agreed(reply, target, options, window, rights, places);
+    return new Agreed(
+        reply, target, options, window, rights, places, token.caller());
   }
 
   private @Nullable SharedPlaces places(ClientHello hello) throws HelloRefusedException {
@@ -98,24 +97,6 @@ final class Handshake {
       return SharedPlaces.open(hello, inference);
     } catch (WireException e) {
       throw new HelloRefusedException(HelloStatus.BAD_HELLO, String.valueOf(e.getMessage()));
-    }
-  }
-
-  private @Nullable CallerRights admit(ClientHello hello, SocketAddress from)
-      throws HelloRefusedException {
-    if (access.isFree(METHOD)) {
-      return null;
-    }
-    String token = hello.token();
-    Credentials shown =
-        new Credentials(from, null, token.isEmpty() ? null : "Bearer " + token, null);
-    try {
-      Admitted caller = access.admit(METHOD.category(), false, "TSTREAM", shown);
-      caller.requireModel(hello.model());
-      return caller;
-    } catch (StatusException e) {
-      throw new HelloRefusedException(
-          HelloStatus.UNAUTHORISED, String.valueOf(e.getStatus().getDescription()));
     }
   }
 

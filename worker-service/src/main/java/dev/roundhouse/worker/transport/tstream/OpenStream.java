@@ -3,9 +3,12 @@ package dev.roundhouse.worker.transport.tstream;
 import dev.roundhouse.engine.request.Answer;
 import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.request.InputTensor;
+import dev.roundhouse.kserve.codec.CallerHeader;
 import dev.roundhouse.kserve.status.WireException;
 import dev.roundhouse.kserve.status.WireStatus;
 import dev.roundhouse.kserve.tstream.StreamOption;
+import dev.roundhouse.platform.tstream.HelloRefusedException;
+import dev.roundhouse.platform.tstream.StreamPort;
 import dev.roundhouse.transport.access.CallerRights;
 import dev.roundhouse.transport.memory.ConnectionMemory;
 import dev.roundhouse.transport.memory.Kept;
@@ -50,6 +53,7 @@ final class OpenStream implements MessageCutter.Taker {
   private final Set<StreamOption> options;
   private final int window;
   private final @Nullable CallerRights rights;
+  private final int caller;
   private final MessageCutter cutter;
   private final ResultWriter writer;
   private final StreamWatch watch;
@@ -89,6 +93,7 @@ final class OpenStream implements MessageCutter.Taker {
     options = agreed.options();
     window = agreed.window();
     rights = agreed.rights();
+    caller = CallerHeader.caller(memory.peerNumber(), agreed.caller());
     target = agreed.target();
     layout = MessageLayout.of(target.spec(), options);
     blocks = server.blocks().open(target);
@@ -300,7 +305,7 @@ final class OpenStream implements MessageCutter.Taker {
               target.version(),
               inputs,
               deadlineNanos(message),
-              memory.peerNumber(),
+              caller,
               rights,
               group);
       server.load().submitted();
@@ -433,7 +438,7 @@ final class OpenStream implements MessageCutter.Taker {
   }
 
   private void finish() {
-    StreamServer.endAfter(channel, channel.writeAndFlush(Unpooled.EMPTY_BUFFER));
+    StreamPort.endAfter(channel, channel.writeAndFlush(Unpooled.EMPTY_BUFFER));
   }
 
   /** Tells the client why the connection ends, before its last results. */

@@ -2,8 +2,11 @@ package dev.roundhouse.worker.transport.tstream;
 
 import dev.roundhouse.kserve.tstream.ClientHello;
 import dev.roundhouse.kserve.tstream.HelloStatus;
-import dev.roundhouse.kserve.tstream.MalformedStreamException;
-import dev.roundhouse.kserve.tstream.ServerReply;
+import dev.roundhouse.platform.tstream.HelloReader;
+import dev.roundhouse.platform.tstream.HelloRefusedException;
+import dev.roundhouse.platform.tstream.StreamPeer;
+import dev.roundhouse.platform.tstream.StreamPort;
+import dev.roundhouse.transport.io.ReceiveBuffers;
 import dev.roundhouse.transport.memory.ConnectionMemory;
 import dev.roundhouse.worker.transport.tstream.StreamLoad.End;
 import io.netty.buffer.ByteBuf;
@@ -13,28 +16,21 @@ import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.EventLoop;
 import io.netty.channel.socket.ChannelInputShutdownEvent;
-import io.netty.util.concurrent.Future;
-import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * One connection: its hello, which is refused or opens a stream. Belongs to its event loop; {@link
  * #drain} and {@link #relieve} may be called by any thread.
  */
-final class StreamConnection extends ChannelInboundHandlerAdapter {
-  private static final Logger log = LoggerFactory.getLogger(StreamConnection.class);
-
+final class StreamConnection extends ChannelInboundHandlerAdapter implements StreamPeer {
   private final StreamServer server;
   private final Channel channel;
   private final ConnectionMemory memory;
+  private final HelloReader hello;
 
   // The rest is the event loop's.
 
   private @Nullable ChannelHandlerContext own;
-  private @Nullable ByteBuf hello;
-  private @Nullable Future<?> helloTimer;
   private @Nullable OpenStream open;
 
   /** It was refused: what comes now is forgotten. */
@@ -44,15 +40,14 @@ final class StreamConnection extends ChannelInboundHandlerAdapter {
     this.server = server;
     this.channel = channel;
     this.memory = memory;
+    hello = new HelloReader(channel, server.settings().handshakeNanos(), this::onNoHello);
+    channel.config().setRecvByteBufAllocator(new MessageReads(new ReceiveBuffers(), this::lend));
   }
 
   @Override
   public void handlerAdded(ChannelHandlerContext context) {
     own = context;
-    helloTimer =
-        channel
-            .eventLoop()
-            .schedule(this::onNoHello, server.settings().handshakeNanos(), TimeUnit.NANOSECONDS);
+    hello.begin();
   }
 
   @Override
@@ -88,72 +83,36 @@ final class StreamConnection extends ChannelInboundHandlerAdapter {
   // --- the hello
 
   private void readHello(ByteBuf read) {
-    ByteBuf all = hello == null ? channel.alloc().buffer(ClientHello.HEAD_BYTES * 4) : hello;
-    hello = all;
-    all.writeBytes(read, Math.min(read.readableBytes(), missing(all, ClientHello.HEAD_BYTES)));
     try {
-      if (!ClientHello.mayBegin(all.nioBuffer())) {
-        throw new HelloRefusedException(
-            HelloStatus.BAD_HELLO,
-            "what came does not begin with 'TSRM'; this port speaks TSTREAM and nothing else");
+      ClientHello said = hello.read(read);
+      if (said != null) {
+        greet(said);
       }
-      if (all.readableBytes() < ClientHello.HEAD_BYTES) {
-        return;
-      }
-      int length = ClientHello.length(all.nioBuffer());
-      all.writeBytes(read, Math.min(read.readableBytes(), missing(all, length)));
-      if (all.readableBytes() == length) {
-        greet(ClientHello.read(all.nioBuffer()));
-      }
-    } catch (MalformedStreamException e) {
-      refuse(new HelloRefusedException(HelloStatus.BAD_HELLO, String.valueOf(e.getMessage())));
     } catch (HelloRefusedException e) {
       refuse(e);
     }
   }
 
-  private static int missing(ByteBuf begun, int length) {
-    return Math.max(0, length - begun.readableBytes());
-  }
-
   private void greet(ClientHello said) throws HelloRefusedException {
     if (server.isDraining()) {
-      throw new HelloRefusedException(HelloStatus.NOT_READY, StreamServer.EXITING);
+      throw new HelloRefusedException(HelloStatus.NOT_READY, StreamPort.EXITING);
     }
     Handshake.Agreed agreed = server.handshake().answer(said, channel.remoteAddress());
-    forgetHello();
+    hello.close();
     open = new OpenStream(server, channel, memory, agreed);
     channel.write(Unpooled.wrappedBuffer(agreed.reply().encoded()));
   }
 
-  private void forgetHello() {
-    if (helloTimer != null) {
-      helloTimer.cancel(false);
-    }
-    if (hello != null) {
-      hello.release();
-      hello = null;
-    }
-  }
-
   private void refuse(HelloRefusedException why) {
-    server.load().refused(why.status());
-    String text = server.texts().of(String.valueOf(why.getMessage()));
-    ServerReply reply = why.reply(text);
-    log.debug("a stream of {} is refused: {}", channel.remoteAddress(), text);
     refused = true;
-    forgetHello();
-    StreamServer.endAfter(channel, channel.write(Unpooled.wrappedBuffer(reply.encoded())));
+    hello.close();
+    server.refuse(channel, why);
   }
 
-  private void onNoHello() {
+  private void onNoHello(HelloRefusedException why) {
     if (open == null && !refused) {
       server.load().ended(End.HANDSHAKE);
-      refuse(
-          new HelloRefusedException(
-              HelloStatus.BAD_HELLO,
-              "no whole hello has come within %d ms"
-                  .formatted(TimeUnit.NANOSECONDS.toMillis(server.settings().handshakeNanos()))));
+      refuse(why);
       channel.flush();
     }
   }
@@ -170,7 +129,8 @@ final class StreamConnection extends ChannelInboundHandlerAdapter {
   // --- ends
 
   /** No further message is taken; what was is answered. Any thread. */
-  void drain() {
+  @Override
+  public void drain() {
     channel.eventLoop().execute(this::onDrain);
   }
 
@@ -178,13 +138,14 @@ final class StreamConnection extends ChannelInboundHandlerAdapter {
     if (open != null) {
       open.drain();
     } else if (!refused && channel.isActive()) {
-      refuse(new HelloRefusedException(HelloStatus.NOT_READY, StreamServer.EXITING));
+      refuse(new HelloRefusedException(HelloStatus.NOT_READY, StreamPort.EXITING));
     }
     channel.flush();
   }
 
   /** Memory is short. Any thread. */
-  void relieve() {
+  @Override
+  public void relieve() {
     channel
         .eventLoop()
         .execute(
@@ -204,7 +165,7 @@ final class StreamConnection extends ChannelInboundHandlerAdapter {
     if (open != null) {
       open.onInputEnd();
     } else if (!refused) {
-      if (hello != null && hello.isReadable()) {
+      if (hello.hasBegun()) {
         server.load().ended(End.HANDSHAKE);
       }
       channel.close();
@@ -224,7 +185,7 @@ final class StreamConnection extends ChannelInboundHandlerAdapter {
       open.onClosed();
     }
     refused = true;
-    forgetHello();
+    hello.close();
   }
 
   @Override

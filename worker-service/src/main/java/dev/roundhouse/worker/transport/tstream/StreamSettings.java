@@ -1,23 +1,14 @@
 package dev.roundhouse.worker.transport.tstream;
 
-import java.net.InetSocketAddress;
-import java.nio.file.Path;
-import org.jspecify.annotations.Nullable;
+import dev.roundhouse.platform.tstream.StreamPortSettings;
 
 /**
  * How streams are served.
  *
- * @param address over TCP; null for none
- * @param socket in the file system; null for none
- * @param maxConnections further ones are told that there is no room
+ * @param port where clients connect
  * @param handshakeNanos until a whole hello must have come
  * @param stalledNanos for the rest of a message that has begun to come
  * @param unreadNanos for a client to read on
  */
 public record StreamSettings(
-    @Nullable InetSocketAddress address,
-    @Nullable Path socket,
-    int maxConnections,
-    long handshakeNanos,
-    long stalledNanos,
-    long unreadNanos) {}
+    StreamPortSettings port, long handshakeNanos, long stalledNanos, long unreadNanos) {}

@@ -13,6 +13,7 @@ import dev.roundhouse.kserve.tstream.ClientHello;
 import dev.roundhouse.kserve.tstream.HelloStatus;
 import dev.roundhouse.kserve.tstream.StreamSpec;
 import dev.roundhouse.kserve.tstream.StreamTensor;
+import dev.roundhouse.platform.tstream.HelloRefusedException;
 import dev.roundhouse.worker.transport.ModelLookup;
 import java.util.List;
 import java.util.Map;

@@ -1,4 +1,4 @@
-package dev.roundhouse.worker.transport.tstream;
+package dev.roundhouse.platform.tstream;
 
 import dev.roundhouse.kserve.tstream.ClientHello;
 import dev.roundhouse.kserve.tstream.HelloStatus;
@@ -9,24 +9,24 @@ import org.jspecify.annotations.Nullable;
 
 /** Why a client cannot send what its hello says. */
 @SuppressWarnings("serial") // never serialised
-final class HelloRefusedException extends Exception {
+public final class HelloRefusedException extends Exception {
   private final HelloStatus status;
   private final @Nullable StreamSpec spec;
 
-  HelloRefusedException(HelloStatus status, String text) {
+  public HelloRefusedException(HelloStatus status, String text) {
     this(status, text, null);
   }
 
   /**
    * @param spec of the model, which the client has another idea of
    */
-  HelloRefusedException(HelloStatus status, String text, @Nullable StreamSpec spec) {
+  public HelloRefusedException(HelloStatus status, String text, @Nullable StreamSpec spec) {
     super(text, null, false, false);
     this.status = status;
     this.spec = spec;
   }
 
-  HelloStatus status() {
+  public HelloStatus status() {
     return status;
   }
 

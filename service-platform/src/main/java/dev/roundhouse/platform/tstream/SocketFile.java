@@ -1,4 +1,4 @@
-package dev.roundhouse.worker.transport.tstream;
+package dev.roundhouse.platform.tstream;
 
 import io.netty.channel.unix.DomainSocketAddress;
 import java.io.IOException;
