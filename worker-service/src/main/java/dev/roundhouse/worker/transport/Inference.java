@@ -12,6 +12,7 @@ import dev.roundhouse.kserve.status.WireStatus;
 import dev.roundhouse.platform.telemetry.TraceContexts;
 import dev.roundhouse.transport.access.CallerRights;
 import dev.roundhouse.transport.http1.ReceivedRequest;
+import dev.roundhouse.worker.tee.Tee;
 import dev.roundhouse.worker.trace.RequestSpans;
 import dev.roundhouse.worker.trace.Tracer;
 import dev.roundhouse.worker.transport.shm.ClientRegions;
@@ -28,12 +29,14 @@ public final class Inference {
   private final @Nullable RequestSpans spans;
   private final ReceiptOrigin origin;
   private final Tenants tenants;
+  private final @Nullable Tee tee;
 
   /**
    * @param regions of memory that clients share
    * @param spans null when no request has any
    * @param origin of answers, as their receipts say it
    * @param tenants whose requests are told apart
+   * @param tee null when no request is copied
    */
   public Inference(
       Engine engine,
@@ -41,13 +44,15 @@ public final class Inference {
       Tracer tracer,
       @Nullable RequestSpans spans,
       ReceiptOrigin origin,
-      Tenants tenants) {
+      Tenants tenants,
+      @Nullable Tee tee) {
     this.engine = engine;
     this.regions = regions;
     this.tracer = tracer;
     this.spans = spans;
     this.origin = origin;
     this.tenants = tenants;
+    this.tee = tee;
   }
 
   public Engine engine() {
@@ -141,7 +146,7 @@ public final class Inference {
       }
     }
     return exchange
-        .toEngine(engine.nanoTime(), callNanos, caller, traced != sink, traced)
+        .toEngine(engine.nanoTime(), callNanos, caller, traced != sink, traced, tee)
         .tenant(tenants.numberOf(rights))
         .build();
   }
@@ -168,7 +173,8 @@ public final class Inference {
       traced = on.traced(model, "", SpanContext.getInvalid(), own, traced);
     }
     RequestOptions options = RequestOptions.DEFAULT;
-    return InferenceRequest.of(model, inputs, traced)
+    AnswerSink tapped = tee == null ? traced : tee.tapped(model, inputs, traced);
+    return InferenceRequest.of(model, inputs, tapped)
         .version(version)
         .deadlineNanos(deadlineNanos)
         .options(traced == sink ? options : options.withTrace().withReceipt())

@@ -27,6 +27,7 @@ import dev.roundhouse.worker.config.StreamProperties;
 import dev.roundhouse.worker.config.WorkerProperties;
 import dev.roundhouse.worker.lifecycle.EngineLifecycle;
 import dev.roundhouse.worker.lifecycle.Readiness;
+import dev.roundhouse.worker.tee.Tee;
 import dev.roundhouse.worker.trace.LatestTraces;
 import dev.roundhouse.worker.trace.RequestSpans;
 import dev.roundhouse.worker.trace.Tracing;
@@ -157,14 +158,16 @@ class TransportConfiguration {
       SpanExport spans,
       LatestTraces latest,
       Device device,
-      Tenants tenants) {
+      Tenants tenants,
+      ObjectProvider<Tee> tee) {
     return new Inference(
         engine,
         regions,
         tracing.tracer(),
         RequestSpans.of(spans, tracing.tracer(), engine::nanoTime, latest),
         ReceiptOrigin.of(device.description()),
-        tenants);
+        tenants,
+        tee.getIfAvailable());
   }
 
   @Bean
@@ -257,7 +260,8 @@ class TransportConfiguration {
         properties.access(),
         WorkerProperties.PREFIX + ".access",
         true,
-        doors(properties.stream(), Doors.of(grpc, http, operators)));
+        TeeConfiguration.doors(
+            properties.tee(), doors(properties.stream(), Doors.of(grpc, http, operators))));
   }
 
   private static Doors doors(StreamProperties streams, Doors others) {

@@ -634,6 +634,62 @@ class WorkerPropertiesTest {
   }
 
   @Test
+  void shouldHaveDefaultsForTee() throws Exception {
+    assertThat(bind().tee())
+        .isEqualTo(
+            new TeeProperties(
+                List.of(),
+                1,
+                256,
+                3,
+                DataSize.ofGigabytes(1),
+                DataSize.ofMegabytes(16),
+                null,
+                DataSize.ofGigabytes(10),
+                -1,
+                InetAddress.getByName("127.0.0.1"),
+                null,
+                Duration.ofSeconds(5),
+                Duration.ofMinutes(5)));
+    assertThat(bind().tee().isOn()).isFalse();
+  }
+
+  @Test
+  void shouldMapEveryKeyOfTee() throws Exception {
+    assertThat(
+            bind(
+                    "tee.models=a,b*",
+                    "tee.sample-ratio=0.5",
+                    "tee.batch-size=7",
+                    "tee.num-buffers=4",
+                    "tee.max-memory=2MB",
+                    "tee.max-waiting=3MB",
+                    "tee.folder=/data/tee",
+                    "tee.folder-size=4MB",
+                    "tee.port=8005",
+                    "tee.address=127.0.0.2",
+                    "tee.socket=/run/roundhouse/tee",
+                    "tee.handshake-timeout=6s",
+                    "tee.acknowledge-timeout=7s")
+                .tee())
+        .isEqualTo(
+            new TeeProperties(
+                List.of("a", "b*"),
+                0.5,
+                7,
+                4,
+                DataSize.ofMegabytes(2),
+                DataSize.ofMegabytes(3),
+                Path.of("/data/tee"),
+                DataSize.ofMegabytes(4),
+                8005,
+                InetAddress.getByName("127.0.0.2"),
+                Path.of("/run/roundhouse/tee"),
+                Duration.ofSeconds(6),
+                Duration.ofSeconds(7)));
+  }
+
+  @Test
   void shouldHaveDefaultsForShutdown() {
     assertThat(bind().shutdown()).isEqualTo(new ShutdownProperties(Duration.ofSeconds(30)));
   }
