@@ -517,6 +517,32 @@ public enum Metric {
       "Requests whose spans were lost: too many at once, or no collector took them",
       "`SpanSender`"),
 
+  PAYLOADS_SENT(
+      of(WORKER, GATEWAY),
+      COUNTER,
+      "roundhouse_payloads_sent_total",
+      "Copies of requests and answers that a collector has taken ([payload-log.md](payload-log.md))",
+      "`PayloadLog`"),
+  PAYLOADS_RETRIED(
+      of(WORKER, GATEWAY),
+      COUNTER,
+      "roundhouse_payloads_retried_total",
+      "Attempts to send one of them after the first",
+      "`PayloadLog`"),
+  PAYLOADS_DROPPED(
+      of(WORKER, GATEWAY),
+      COUNTER,
+      "roundhouse_payloads_dropped_total",
+      "Copies of requests and answers that were lost, by `reason`: `full`, `large`, `unreached`, `refused`, `failed`, `stopped`",
+      "`PayloadLog`",
+      "reason"),
+  PAYLOADS_WAITING(
+      of(WORKER, GATEWAY),
+      GAUGE,
+      "roundhouse_payloads_waiting_bytes",
+      "Copies of requests and answers that wait to be sent, or are being sent",
+      "`PayloadLog`"),
+
   ACCESS_REFUSED(
       of(WORKER, GATEWAY, NODE),
       COUNTER,

@@ -13,6 +13,7 @@ import dev.roundhouse.platform.audit.AuditProperties;
 import dev.roundhouse.platform.config.HttpProperties;
 import dev.roundhouse.platform.config.TelemetryProperties;
 import dev.roundhouse.worker.config.CudaProperties.Allocator;
+import dev.roundhouse.platform.payload.PayloadLogProperties;
 import java.net.InetAddress;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -631,6 +632,68 @@ class WorkerPropertiesTest {
                 8,
                 DataSize.ofMegabytes(9),
                 Duration.ofSeconds(10)));
+  }
+
+  @Test
+  void shouldHaveDefaultsForPayloadLog() {
+    assertThat(bind().payloadLog())
+        .isEqualTo(
+            new PayloadLogProperties(
+                "",
+                PayloadLogProperties.Mode.ALL,
+                List.of("*"),
+                1,
+                "",
+                "",
+                "",
+                "",
+                "",
+                DataSize.ofKilobytes(64),
+                DataSize.ofMegabytes(32),
+                Duration.ofSeconds(10),
+                3,
+                1,
+                ""));
+    assertThat(bind().payloadLog().isOn()).isFalse();
+  }
+
+  @Test
+  void shouldMapEveryKeyOfPayloadLog() {
+    assertThat(
+            bind(
+                    "payload-log.url=https://collector/events",
+                    "payload-log.mode=response",
+                    "payload-log.models=a,b*",
+                    "payload-log.sample-ratio=0.5",
+                    "payload-log.source=here",
+                    "payload-log.inference-service=iris",
+                    "payload-log.namespace=ml",
+                    "payload-log.component=predictor",
+                    "payload-log.endpoint=default",
+                    "payload-log.max-payload=1KB",
+                    "payload-log.max-waiting=2MB",
+                    "payload-log.timeout=3s",
+                    "payload-log.attempts=4",
+                    "payload-log.threads=5",
+                    "payload-log.ssl-bundle=six")
+                .payloadLog())
+        .isEqualTo(
+            new PayloadLogProperties(
+                "https://collector/events",
+                PayloadLogProperties.Mode.RESPONSE,
+                List.of("a", "b*"),
+                0.5,
+                "here",
+                "iris",
+                "ml",
+                "predictor",
+                "default",
+                DataSize.ofKilobytes(1),
+                DataSize.ofMegabytes(2),
+                Duration.ofSeconds(3),
+                4,
+                5,
+                "six"));
   }
 
   @Test

@@ -302,6 +302,7 @@ class InferCallTest {
                     Map.of(),
                     List.of()),
                 ""),
+            null,
             null)
         .begin(
             new ReadMessage(
