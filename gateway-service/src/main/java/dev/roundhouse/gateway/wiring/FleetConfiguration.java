@@ -20,6 +20,7 @@ import dev.roundhouse.gateway.lifecycle.WorkersEndpoint;
 import dev.roundhouse.gateway.lifecycle.WorkersHealth;
 import dev.roundhouse.gateway.route.Ejection;
 import dev.roundhouse.gateway.route.Hedging;
+import dev.roundhouse.gateway.payload.PayloadCopies;
 import dev.roundhouse.gateway.route.ModelRoutes;
 import dev.roundhouse.gateway.schedule.Placer;
 import dev.roundhouse.gateway.schedule.Policy;
@@ -32,6 +33,7 @@ import dev.roundhouse.platform.grpc.SealedCalls;
 import dev.roundhouse.platform.lifecycle.LameDuck;
 import dev.roundhouse.platform.rest.HttpFront;
 import dev.roundhouse.platform.rest.HttpServerSettings;
+import dev.roundhouse.platform.payload.PayloadLog;
 import dev.roundhouse.platform.telemetry.SpanExport;
 import dev.roundhouse.transport.forward.ForwardingBudget;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -168,7 +170,8 @@ class FleetConfiguration {
       Ejection ejection,
       Hedging hedging,
       GatewayMeters meters,
-      SpanExport spans) {
+      SpanExport spans,
+      ObjectProvider<PayloadLog> payloads) {
     var scheduling = properties.scheduling();
     return new ModelRoutes(
         Placer.settings(scheduling.mode(), Policies.of(scheduling), Policies.models(scheduling)),
@@ -176,7 +179,8 @@ class FleetConfiguration {
         ejection,
         hedging,
         meters,
-        spans);
+        spans,
+        payloads.stream().map(PayloadCopies::new).findFirst().orElse(null));
   }
 
   @Bean

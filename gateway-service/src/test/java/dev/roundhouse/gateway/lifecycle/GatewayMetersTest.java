@@ -77,7 +77,7 @@ class GatewayMetersTest {
           ejection,
           Hedging.OFF,
           RouteListener.NONE,
-          SpanExport.OFF);
+          SpanExport.OFF, null);
   private final Placer placer =
       new Placer(
           routes,

@@ -123,7 +123,7 @@ class ModelRoutesTest {
             ejection,
             hedging,
             RouteListener.NONE,
-            SpanExport.OFF);
+            SpanExport.OFF, null);
     routes.seen(fleet);
     long expected =
         switch (basis) {
@@ -364,7 +364,7 @@ class ModelRoutesTest {
             ejection,
             hedging,
             RouteListener.NONE,
-            SpanExport.OFF);
+            SpanExport.OFF, null);
     routes.seen(fleet);
     return routes;
   }

@@ -24,10 +24,11 @@ public sealed interface PayloadBody {
   @Nullable Sent sent();
 
   /**
+   * @param id that the body itself has; empty for none
    * @param headers besides those of the event
    */
   @SuppressWarnings("ArrayRecordComponent") // never compared
-  record Sent(Map<String, String> headers, byte[] bytes) {}
+  record Sent(String id, Map<String, String> headers, byte[] bytes) {}
 
   /** Bytes as they came, with what HTTP said of them. */
   @SuppressWarnings("ArrayRecordComponent") // never compared
@@ -39,7 +40,7 @@ public sealed interface PayloadBody {
 
     @Override
     public Sent sent() {
-      return new Sent(headers, bytes);
+      return new Sent("", headers, bytes);
     }
   }
 
@@ -93,7 +94,7 @@ public sealed interface PayloadBody {
       try (JsonGenerator json = Json.generator(out)) {
         write(json, written, leftOut);
       }
-      return new Sent(Map.of("content-type", JSON), out.toByteArray());
+      return new Sent(id, Map.of("content-type", JSON), out.toByteArray());
     }
 
     /** Null when its elements are not there, or JSON has no form for them. */

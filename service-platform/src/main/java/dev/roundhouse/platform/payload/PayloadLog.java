@@ -124,13 +124,24 @@ public final class PayloadLog implements AutoCloseable {
       drop(Drop.STOPPED);
       return;
     }
-    long bytes = event.heldBytes();
-    if (waiting.addAndGet(bytes) > settings.maxWaiting().toBytes()) {
-      waiting.addAndGet(-bytes);
+    if (take(event.heldBytes())) {
+      queue.add(event);
+    } else {
       drop(Drop.FULL);
-      return;
     }
-    queue.add(event);
+  }
+
+  /** Counts bytes with what waits; false, counting none, when there is no room for them. */
+  boolean take(long bytes) {
+    if (waiting.addAndGet(bytes) <= settings.maxWaiting().toBytes()) {
+      return true;
+    }
+    waiting.addAndGet(-bytes);
+    return false;
+  }
+
+  void giveBack(long bytes) {
+    waiting.addAndGet(-bytes);
   }
 
   /** Counts an event that is not even offered. */

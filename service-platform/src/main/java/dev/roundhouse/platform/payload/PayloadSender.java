@@ -177,7 +177,7 @@ final class PayloadSender implements AutoCloseable {
         HttpRequest.newBuilder(url)
             .timeout(timeout)
             .POST(BodyPublishers.ofByteArray(body.bytes()))
-            .header("ce-id", headerText(event.id()))
+            .header("ce-id", headerText(body.id().isEmpty() ? event.id() : body.id()))
             .header("ce-type", event.type().text())
             .header("ce-time", event.time().toString());
     attributes.forEach(request::header);
@@ -190,7 +190,7 @@ final class PayloadSender implements AutoCloseable {
     long now = System.nanoTime();
     long before = warned.get();
     if (now - before >= BETWEEN_WARNINGS_NANOS && warned.compareAndSet(before, now)) {
-      log.warn("{} ({})", what, url, cause);
+      log.warn("{} ({}://{}{})", what, url.getScheme(), url.getAuthority(), url.getPath(), cause);
     }
   }
 
