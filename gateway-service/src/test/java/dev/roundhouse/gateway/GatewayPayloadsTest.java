@@ -116,12 +116,10 @@ class GatewayPayloadsTest {
     gateway.stub().modelInfer(request("other", 3));
     gateway.send("POST", "/v2/models/other/infer", "{}");
     gateway.stub().modelInfer(request("both", 70_000));
-    RunningGateway.await(
-        "both are counted", () -> log().dropped(Drop.LARGE) == large + 2);
+    RunningGateway.await("both are counted", () -> log().dropped(Drop.LARGE) == large + 2);
     String body = "x".repeat(3_000_000);
     gateway.send("POST", "/v2/models/left/infer", body);
-    RunningGateway.await(
-        "both are counted", () -> log().dropped(Drop.LARGE) == large + 4);
+    RunningGateway.await("both are counted", () -> log().dropped(Drop.LARGE) == large + 4);
   }
 
   @Test

@@ -30,7 +30,8 @@ final class LearnerPeer implements AutoCloseable {
   record Frame(int kind, long number, long firstRow, long dropped, String text, ByteBuffer batch) {
     float[] floats(int offset, int count) {
       float[] floats = new float[count];
-      batch.slice(offset, count * Float.BYTES)
+      batch
+          .slice(offset, count * Float.BYTES)
           .order(ByteOrder.LITTLE_ENDIAN)
           .asFloatBuffer()
           .get(floats);
@@ -108,8 +109,7 @@ final class LearnerPeer implements AutoCloseable {
   }
 
   LearnerPeer acknowledge(long number) throws IOException {
-    return send(
-        ByteBuffer.allocate(8).order(ByteOrder.LITTLE_ENDIAN).putLong(number).array());
+    return send(ByteBuffer.allocate(8).order(ByteOrder.LITTLE_ENDIAN).putLong(number).array());
   }
 
   LearnerPeer halfClose() throws IOException {

@@ -74,8 +74,7 @@ class PayloadLogWorkerTest {
   void shouldSendWhatRestHasOfEveryTransport() throws Exception {
     try (RunningWorker worker =
         start(
-            "--roundhouse.worker.stream.port=0",
-            "--roundhouse.worker.stream.address=127.0.0.1")) {
+            "--roundhouse.worker.stream.port=0", "--roundhouse.worker.stream.address=127.0.0.1")) {
       Instant before = Instant.now();
       String asked =
           "{\"id\":\"seven\",\"inputs\":[{\"name\":\"x\",\"datatype\":\"FP32\",\"shape\":[2,2],\"data\":[1.0,2.0,3.5,4.0]}]}";
@@ -138,8 +137,7 @@ class PayloadLogWorkerTest {
               "{\"parameters\":{\"roundhouse_left_out\":\"x\"},"
                   + "\"inputs\":[{\"name\":\"x\",\"datatype\":\"FP32\",\"shape\":[1,40000]}]}");
       assertThat(collector.next().body()).contains("\"roundhouse_left_out\":\"y\"");
-      assertThatThrownBy(
-              () -> worker.stub().modelInfer(WorkerTest.request("double", 1, 1, 2, 3)))
+      assertThatThrownBy(() -> worker.stub().modelInfer(WorkerTest.request("double", 1, 1, 2, 3)))
           .isInstanceOf(StatusRuntimeException.class);
       assertThat(collector.next().header("ce-type")).isEqualTo(REQUEST);
       worker.stub().modelInfer(WorkerTest.request("double", 1, 1, 2));

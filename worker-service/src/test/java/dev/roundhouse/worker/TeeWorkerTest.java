@@ -91,8 +91,7 @@ class TeeWorkerTest {
   private static void assertIdentity(RunningWorker worker) {
     Tee.Figures now = figures(worker);
     long discarded = Arrays.stream(Discard.values()).mapToLong(now.counts()::discarded).sum();
-    assertThat(now.counts().taken())
-        .isEqualTo(now.counts().delivered() + discarded + now.stored());
+    assertThat(now.counts().taken()).isEqualTo(now.counts().delivered() + discarded + now.stored());
   }
 
   private static void await(BooleanSupplier condition) {
@@ -144,8 +143,7 @@ class TeeWorkerTest {
             .formatted(first, second);
     assertThat(
             worker
-                .send(
-                    worker.http("/v2/models/double/infer").POST(BodyPublishers.ofString(body)))
+                .send(worker.http("/v2/models/double/infer").POST(BodyPublishers.ofString(body)))
                 .statusCode())
         .isEqualTo(200);
   }
@@ -159,8 +157,7 @@ class TeeWorkerTest {
     }
   }
 
-  private static void askOverV1(RunningWorker worker, float first, float second)
-      throws Exception {
+  private static void askOverV1(RunningWorker worker, float first, float second) throws Exception {
     byte[] body =
         ByteBuffer.allocate(8)
             .order(ByteOrder.LITTLE_ENDIAN)
@@ -289,8 +286,8 @@ class TeeWorkerTest {
     }
   }
 
-  private static void assertRefused(
-      RunningWorker worker, byte[] hello, int status, String text) throws Exception {
+  private static void assertRefused(RunningWorker worker, byte[] hello, int status, String text)
+      throws Exception {
     try (LearnerPeer peer = connect(worker)) {
       Reply reply = peer.send(hello).reply();
       assertThat(reply.status()).as(reply.text()).isEqualTo(status);

@@ -120,13 +120,15 @@ final class CallDocuments {
         return nextRaw < raw.size() ? raw.get(nextRaw++).toByteArray() : new byte[0];
       }
       return switch (dtype) {
-        case BOOL -> bytes(1, contents.getBoolContentsList(), (to, v) -> to.put((byte) (v ? 1 : 0)));
+        case BOOL ->
+            bytes(1, contents.getBoolContentsList(), (to, v) -> to.put((byte) (v ? 1 : 0)));
         case I8, U8 ->
             dtype == DType.I8
                 ? bytes(1, contents.getIntContentsList(), (to, v) -> to.put(v.byteValue()))
                 : bytes(1, contents.getUintContentsList(), (to, v) -> to.put(v.byteValue()));
         case I16 -> bytes(2, contents.getIntContentsList(), (to, v) -> to.putShort(v.shortValue()));
-        case U16 -> bytes(2, contents.getUintContentsList(), (to, v) -> to.putShort(v.shortValue()));
+        case U16 ->
+            bytes(2, contents.getUintContentsList(), (to, v) -> to.putShort(v.shortValue()));
         case I32 -> bytes(4, contents.getIntContentsList(), ByteBuffer::putInt);
         case U32 -> bytes(4, contents.getUintContentsList(), ByteBuffer::putInt);
         case I64 -> bytes(8, contents.getInt64ContentsList(), ByteBuffer::putLong);

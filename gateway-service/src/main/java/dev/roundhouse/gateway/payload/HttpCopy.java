@@ -91,8 +91,7 @@ final class HttpCopy implements PassingCopy {
   private void offer(Type type, Instant time, PayloadBytes body, Map<String, String> headers) {
     byte[] whole = body.whole();
     if (whole != null) {
-      payloads.offer(
-          new PayloadEvent(type, eventId, time, new PayloadBody.AsIs(headers, whole)));
+      payloads.offer(new PayloadEvent(type, eventId, time, new PayloadBody.AsIs(headers, whole)));
     }
   }
 }

@@ -1,8 +1,8 @@
 package dev.roundhouse.gateway.wiring;
 
+import dev.roundhouse.gateway.config.GatewayProperties;
 import dev.roundhouse.platform.actuator.PayloadMeters;
 import dev.roundhouse.platform.payload.PayloadLog;
-import dev.roundhouse.gateway.config.GatewayProperties;
 import java.util.Objects;
 import org.springframework.boot.ssl.SslBundles;
 import org.springframework.context.annotation.Bean;

@@ -77,7 +77,8 @@ class GatewayMetersTest {
           ejection,
           Hedging.OFF,
           RouteListener.NONE,
-          SpanExport.OFF, null);
+          SpanExport.OFF,
+          null);
   private final Placer placer =
       new Placer(
           routes,

@@ -41,7 +41,10 @@ class CallDocumentsTest {
   @Test
   void shouldReadTypedContents() {
     ModelInferRequest.Builder request = ModelInferRequest.newBuilder();
-    add(request, input("a", "BOOL", 2), InferTensorContents.newBuilder().addBoolContents(true).addBoolContents(false));
+    add(
+        request,
+        input("a", "BOOL", 2),
+        InferTensorContents.newBuilder().addBoolContents(true).addBoolContents(false));
     add(request, input("b", "INT8", 1), InferTensorContents.newBuilder().addIntContents(-1));
     add(request, input("c", "UINT8", 1), InferTensorContents.newBuilder().addUintContents(255));
     add(request, input("d", "INT16", 1), InferTensorContents.newBuilder().addIntContents(-2));
@@ -52,7 +55,10 @@ class CallDocumentsTest {
     add(request, input("i", "UINT64", 1), InferTensorContents.newBuilder().addUint64Contents(-1));
     add(request, input("j", "FP32", 1), InferTensorContents.newBuilder().addFp32Contents(0.5f));
     add(request, input("k", "FP64", 1), InferTensorContents.newBuilder().addFp64Contents(0.25));
-    add(request, input("l", "BYTES", 1), InferTensorContents.newBuilder().addBytesContents(ByteString.copyFromUtf8("é")));
+    add(
+        request,
+        input("l", "BYTES", 1),
+        InferTensorContents.newBuilder().addBytesContents(ByteString.copyFromUtf8("é")));
     assertThat(text(framed(request.build())))
         .contains("\"data\":[true,false]", "[-1]", "[255]", "[-2]", "[65535]", "[-3]")
         .contains("[4294967295]", "[-4]", "[18446744073709551615]", "[0.5]", "[0.25]", "[\"é\"]");

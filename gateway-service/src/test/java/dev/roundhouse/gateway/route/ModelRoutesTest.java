@@ -123,7 +123,8 @@ class ModelRoutesTest {
             ejection,
             hedging,
             RouteListener.NONE,
-            SpanExport.OFF, null);
+            SpanExport.OFF,
+            null);
     routes.seen(fleet);
     long expected =
         switch (basis) {
@@ -364,7 +365,8 @@ class ModelRoutesTest {
             ejection,
             hedging,
             RouteListener.NONE,
-            SpanExport.OFF, null);
+            SpanExport.OFF,
+            null);
     routes.seen(fleet);
     return routes;
   }

@@ -101,7 +101,8 @@ public final class PlacementFigures {
             new Ejection(0, 1, System::nanoTime, InstantSource.system()),
             Hedging.OFF,
             RouteListener.NONE,
-            SpanExport.OFF, null);
+            SpanExport.OFF,
+            null);
     placer =
         new Placer(
             routes,

@@ -730,11 +730,7 @@ public enum Metric {
       "Batches that could not be written to a file",
       "`BatchFiles`"),
   TEE_LEARNERS(
-      of(WORKER),
-      GAUGE,
-      "roundhouse_tee_learners",
-      "Learners that are connected",
-      "`LearnerLoad`"),
+      of(WORKER), GAUGE, "roundhouse_tee_learners", "Learners that are connected", "`LearnerLoad`"),
   TEE_LEARNERS_REFUSED(
       of(WORKER),
       COUNTER,

@@ -36,7 +36,8 @@ public final class PayloadBytes {
       return;
     }
     if (length + count > bytes.length) {
-      int wanted = Math.clamp(2L * bytes.length, Math.max(FIRST_BYTES, length + count), Integer.MAX_VALUE);
+      int wanted =
+          Math.clamp(2L * bytes.length, Math.max(FIRST_BYTES, length + count), Integer.MAX_VALUE);
       int size = Math.min(wanted, Math.max(length + count, log.maxPayload()));
       if (!log.take(size - bytes.length)) {
         giveUp(PayloadLog.Drop.FULL);

@@ -5,7 +5,8 @@ import java.time.Instant;
 /**
  * A request or an answer on its way to the collector.
  *
- * @param id the same for a request and its answer; the body's own, if it has one, is sent in its place
+ * @param id the same for a request and its answer; the body's own, if it has one, is sent in its
+ *     place
  */
 public record PayloadEvent(Type type, String id, Instant time, PayloadBody body) {
 

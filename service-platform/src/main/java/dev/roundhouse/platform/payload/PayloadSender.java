@@ -44,8 +44,7 @@ final class PayloadSender implements AutoCloseable {
 
   private final AtomicLong warned = new AtomicLong(System.nanoTime() - BETWEEN_WARNINGS_NANOS);
 
-  private PayloadSender(
-      PayloadLogProperties settings, URI url, String source, HttpClient client) {
+  private PayloadSender(PayloadLogProperties settings, URI url, String source, HttpClient client) {
     this.client = client;
     this.url = url;
     timeout = settings.timeout();
@@ -73,7 +72,8 @@ final class PayloadSender implements AutoCloseable {
     HttpClient.Builder client =
         HttpClient.newBuilder()
             .version(HttpClient.Version.HTTP_1_1)
-            .connectTimeout(CONNECT.compareTo(settings.timeout()) < 0 ? CONNECT : settings.timeout())
+            .connectTimeout(
+                CONNECT.compareTo(settings.timeout()) < 0 ? CONNECT : settings.timeout())
             .followRedirects(HttpClient.Redirect.NEVER);
     String bundle = settings.sslBundle();
     if (!bundle.isEmpty()) {

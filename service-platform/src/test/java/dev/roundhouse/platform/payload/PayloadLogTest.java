@@ -190,7 +190,8 @@ class PayloadLogTest {
   @Test
   void shouldGiveUpACollectorThatDoesNotAnswerOrIsNotThere() {
     collector.hold();
-    try (PayloadLog log = log(collector.url(), DataSize.ofKilobytes(64), Duration.ofMillis(50), 2)) {
+    try (PayloadLog log =
+        log(collector.url(), DataSize.ofKilobytes(64), Duration.ofMillis(50), 2)) {
       log.offer(event("1"));
       await(() -> log.dropped(Drop.UNREACHED) == 1);
       assertThat(log.retried()).isEqualTo(1);
@@ -252,8 +253,7 @@ class PayloadLogTest {
     PayloadLogProperties wrong =
         properties(url, DataSize.ofMegabytes(1), Duration.ofSeconds(1), 1, bundle);
     assertThatThrownBy(
-            () ->
-                PayloadLog.of(wrong, "test.payload-log", "x", new DefaultSslBundleRegistry()))
+            () -> PayloadLog.of(wrong, "test.payload-log", "x", new DefaultSslBundleRegistry()))
         .isInstanceOf(StartRefusedException.class)
         .hasMessageContaining(text);
   }

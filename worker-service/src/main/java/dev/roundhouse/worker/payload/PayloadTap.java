@@ -22,8 +22,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Copies what is sent to the collector: a request when it comes, by the thread that has read it, and
- * an answer when it is delivered, up to the limit of both. Thread-safe.
+ * Copies what is sent to the collector: a request when it comes, by the thread that has read it,
+ * and an answer when it is delivered, up to the limit of both. Thread-safe.
  */
 public final class PayloadTap {
   private static final Logger log = LoggerFactory.getLogger(PayloadTap.class);
@@ -73,8 +73,7 @@ public final class PayloadTap {
     List<PayloadTensor> copies = new ArrayList<>(inputs.size());
     long room = payloads.maxPayload();
     for (InputTensor input : inputs) {
-      PayloadTensor copy =
-          copy(input.name(), input.dtype(), input.shape(), input.data(), room);
+      PayloadTensor copy = copy(input.name(), input.dtype(), input.shape(), input.data(), room);
       room -= copy.data() == null ? 0 : copy.data().length;
       copies.add(copy);
     }

@@ -21,7 +21,8 @@ public final class BatchReader implements AutoCloseable {
   private record Attached(Ring ring, Ring.Cursor cursor) {}
 
   /**
-   * @param wake called, by any thread and briefly, when there may be another batch, or none any more
+   * @param wake called, by any thread and briefly, when there may be another batch, or none any
+   *     more
    */
   BatchReader(TeedModel model, Runnable wake) {
     this.model = model;

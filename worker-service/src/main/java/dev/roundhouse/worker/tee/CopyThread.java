@@ -1,7 +1,7 @@
 package dev.roundhouse.worker.tee;
 
-import java.util.concurrent.Executors;
 import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicLong;
 import org.slf4j.Logger;
@@ -17,8 +17,7 @@ final class CopyThread implements AutoCloseable {
   private final long mostBytes;
   private final AtomicLong waiting = new AtomicLong();
   private final ExecutorService thread =
-      Executors.newSingleThreadExecutor(
-          Thread.ofPlatform().daemon().name("tee-copy").factory());
+      Executors.newSingleThreadExecutor(Thread.ofPlatform().daemon().name("tee-copy").factory());
 
   CopyThread(long mostBytes) {
     this.mostBytes = mostBytes;

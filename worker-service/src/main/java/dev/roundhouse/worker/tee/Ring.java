@@ -17,8 +17,8 @@ import org.jspecify.annotations.Nullable;
  * each tensor.
  *
  * <p>A writer reserves rows, copies them, and commits them; the last to commit in a batch fills it.
- * Readers, each with a {@link Cursor}, are serialised by the ring's lock, which writers do not take.
- * A batch's place is written again when all readers are done with it.
+ * Readers, each with a {@link Cursor}, are serialised by the ring's lock, which writers do not
+ * take. A batch's place is written again when all readers are done with it.
  */
 final class Ring {
   /** Of {@link #reserve}: the readers are too slow. */

@@ -149,10 +149,7 @@ final class RowCopy {
         for (long done = 0; done < rows; ) {
           int together = ring.together(first + done, rows - done);
           sources[tensor].copyTo(
-              done * rowBytes,
-              ring.place(tensor, first + done, rowBytes),
-              0,
-              together * rowBytes);
+              done * rowBytes, ring.place(tensor, first + done, rowBytes), 0, together * rowBytes);
           done += together;
         }
       }

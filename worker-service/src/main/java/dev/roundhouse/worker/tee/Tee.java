@@ -53,9 +53,7 @@ public final class Tee implements AutoCloseable {
    * @throws StartRefusedException when the settings cannot work
    */
   public Tee(
-      TeeProperties settings,
-      Function<String, Optional<ModelStatus>> models,
-      LongSupplier clock) {
+      TeeProperties settings, Function<String, Optional<ModelStatus>> models, LongSupplier clock) {
     this.settings = settings;
     this.models = models;
     this.clock = clock;

@@ -13,9 +13,9 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /**
- * A folder of files of batches, of a bounded size: the oldest make room. A file has its name once it
- * is whole. Those that are there from before count, and files with other names are left alone. For
- * one thread.
+ * A folder of files of batches, of a bounded size: the oldest make room. A file has its name once
+ * it is whole. Those that are there from before count, and files with other names are left alone.
+ * For one thread.
  */
 final class TeeFolder {
   private static final String END = ".safetensors";
@@ -90,8 +90,7 @@ final class TeeFolder {
         if (name.endsWith(UNFINISHED)) {
           Files.delete(each); // a process that was killed has left it
         } else {
-          found.add(
-              new Sized(each, Files.size(each), Files.getLastModifiedTime(each).toMillis()));
+          found.add(new Sized(each, Files.size(each), Files.getLastModifiedTime(each).toMillis()));
         }
       }
     }

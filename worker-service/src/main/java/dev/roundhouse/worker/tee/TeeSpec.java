@@ -76,8 +76,7 @@ public record TeeSpec(
             .filter(each -> each.axes().stream().anyMatch(Axis.Variable.class::isInstance))
             .findFirst();
     if (free.isPresent() && (made.client().isPresent() || made.variants().size() > 1)) {
-      throw refusal(
-          made, "takes several sizes of '%s', and a batch has one", free.get().name());
+      throw refusal(made, "takes several sizes of '%s', and a batch has one", free.get().name());
     }
   }
 

@@ -39,7 +39,8 @@ class InferExchangeTest {
             ? Map.of()
             : Map.of("reactant_timeout_ns", new ParameterValue.Signed(nanos(budget)));
     try (InferExchange exchange = exchange(parameters)) {
-      assertThat(exchange.toEngine(now, nanos(call), 0, false, NOBODY, null).build().deadlineNanos())
+      assertThat(
+              exchange.toEngine(now, nanos(call), 0, false, NOBODY, null).build().deadlineNanos())
           .isEqualTo(nanos(deadline));
     }
   }

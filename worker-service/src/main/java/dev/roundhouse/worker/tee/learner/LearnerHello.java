@@ -31,7 +31,8 @@ record LearnerHello(String model, String token, long digest) {
   static int length(ByteBuf begun) throws LearnerRefusedException {
     for (int i = 0; i < Math.min(begun.readableBytes(), Integer.BYTES); i++) {
       if (begun.getByte(i) != (byte) (MAGIC >>> 8 * i)) {
-        throw bad("what came does not begin with 'TEE1'; learners connect to this port, and nobody else");
+        throw bad(
+            "what came does not begin with 'TEE1'; learners connect to this port, and nobody else");
       }
     }
     if (begun.readableBytes() < HEAD_BYTES) {

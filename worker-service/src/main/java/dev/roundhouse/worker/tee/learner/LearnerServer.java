@@ -103,7 +103,9 @@ public final class LearnerServer {
   }
 
   private ServerBootstrap configured(ServerBootstrap bootstrap) {
-    return bootstrap.childOption(ChannelOption.ALLOW_HALF_CLOSURE, true).childHandler(new Accepted());
+    return bootstrap
+        .childOption(ChannelOption.ALLOW_HALF_CLOSURE, true)
+        .childHandler(new Accepted());
   }
 
   private final class Accepted extends ChannelInitializer<Channel> {

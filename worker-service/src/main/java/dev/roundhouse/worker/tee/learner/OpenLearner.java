@@ -73,8 +73,7 @@ final class OpenLearner {
     if (unacknowledged.isEmpty()) {
       progressNanos = System.nanoTime();
     }
-    ChannelFuture written =
-        connection.channel().write(LearnerFrames.batch(batch, sent++));
+    ChannelFuture written = connection.channel().write(LearnerFrames.batch(batch, sent++));
     unacknowledged.add(new Sent(batch, written));
     watch();
   }
