@@ -25,9 +25,8 @@ ALIGNMENT = 64
 BATCH, REPLACED, END = range(3)
 STATUS = "OK NO_SUCH_MODEL NOT_READY OTHER_SPEC NOT_FIXED UNAUTHORISED OVERLOADED BAD_HELLO".split()
 DTYPES = dict(enumerate("? <u1 <u2 <u4 <u8 <i1 <i2 <i4 <i8 <f2 <f4 <f8".split(), 1))
-DTYPES[14] = "<u2"  # BF16, which numpy does not have: its bits
-FILE_DTYPES = dict(BOOL="?", U8="<u1", U16="<u2", U32="<u4", U64="<u8", I8="<i1", I16="<i2", I32="<i4", I64="<i8")
-FILE_DTYPES |= dict(F16="<f2", F32="<f4", F64="<f8", BF16="<u2")
+FILE_DTYPES = dict(zip("BOOL U8 U16 U32 U64 I8 I16 I32 I64 F16 F32 F64".split(), DTYPES.values(), strict=True))
+DTYPES[14] = FILE_DTYPES["BF16"] = "<u2"  # which numpy does not have: its bits
 
 
 class TeeError(Exception):
@@ -158,7 +157,7 @@ class Folder:
 
 def read(path: str | pathlib.Path) -> Batch:
     """A file as a batch. Its arrays are read when they are used."""
-    with open(path, "rb") as file:
+    with pathlib.Path(path).open("rb") as file:
         data = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     start = 8 + struct.unpack_from("<Q", data)[0]
     header = json.loads(data[8:start])

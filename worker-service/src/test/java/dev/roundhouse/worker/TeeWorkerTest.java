@@ -319,6 +319,21 @@ class TeeWorkerTest {
         assertThat(reply.text()).contains("model 'wide'").contains("tee.batch-size");
       }
     }
+    try (RunningWorker worker =
+        start(
+            "--roundhouse.worker.tee.batch-size=1048576",
+            "--roundhouse.worker.tee.models=wide",
+            "--roundhouse.worker.tee.folder=" + folder,
+            "--roundhouse.worker.repository.load=double,wide")) {
+      ModelInferRequest request = WorkerTest.request("wide", 1, new float[1 << 20]);
+      await(
+          () -> {
+            worker.stub().modelInfer(request);
+            return worker.bean(Tee.class).figures().getFirst().counts().dropped(Drop.NOT_FIXED)
+                > 1;
+          });
+      assertThat(worker.bean(Tee.class).heldBytes()).isZero();
+    }
   }
 
   @Test
@@ -463,6 +478,10 @@ class TeeWorkerTest {
         .rootCause()
         .isInstanceOf(StartRefusedException.class)
         .hasMessageContaining("no such folder");
+    assertThatThrownBy(() -> start("--roundhouse.worker.tee.models="))
+        .rootCause()
+        .isInstanceOf(StartRefusedException.class)
+        .hasMessageContaining("tee.models chooses none");
   }
 
   @Test

@@ -10,6 +10,7 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -50,7 +51,7 @@ final class PayloadSender implements AutoCloseable {
     timeout = settings.timeout();
     attempts = settings.attempts();
     attributes.put("ce-specversion", "1.0");
-    attributes.put("ce-source", settings.source().isEmpty() ? source : settings.source());
+    put("ce-source", settings.source().isEmpty() ? source : settings.source());
     put("ce-inferenceservicename", settings.inferenceService());
     put("ce-namespace", settings.namespace());
     put("ce-component", settings.component());
@@ -117,7 +118,7 @@ final class PayloadSender implements AutoCloseable {
   /** An attribute as a header has it: CloudEvents' HTTP binding 3.1.3.2. */
   static String headerText(String value) {
     StringBuilder text = new StringBuilder(value.length());
-    for (byte each : value.getBytes(java.nio.charset.StandardCharsets.UTF_8)) {
+    for (byte each : value.getBytes(StandardCharsets.UTF_8)) {
       boolean isPlain = each > ' ' && each < 0x7f && each != '"' && each != '%';
       if (isPlain) {
         text.append((char) each);

@@ -63,6 +63,6 @@ public record TeeProperties(
 
   /** Whether learners can connect. */
   public boolean isListening() {
-    return isOn() && (port >= 0 || socket != null);
+    return port >= 0 || socket != null;
   }
 }

@@ -7,6 +7,7 @@ import dev.roundhouse.engine.request.InputTensor;
 import dev.roundhouse.platform.access.NamePatterns;
 import dev.roundhouse.platform.config.StartRefusedException;
 import dev.roundhouse.worker.config.TeeProperties;
+import dev.roundhouse.worker.tee.TeeCounts.Drop;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Collection;
@@ -60,6 +61,11 @@ public final class Tee implements AutoCloseable {
     chosen = new NamePatterns(settings.models());
     memory = new TeeMemory(settings.maxMemory().toBytes());
     Path folder = settings.folder();
+    if (!settings.isOn()) {
+      throw new StartRefusedException(
+          "roundhouse.worker.tee says who reads copies of requests, and roundhouse.worker.tee.models chooses none.",
+          "Set roundhouse.worker.tee.models to names, or to '*', or leave .folder, .port and .socket out.");
+    }
     if (folder != null && !Files.isDirectory(folder)) {
       throw new StartRefusedException(
           "roundhouse.worker.tee.folder is %s, and there is no such folder.".formatted(folder),
@@ -103,7 +109,14 @@ public final class Tee implements AutoCloseable {
       return sink;
     }
     ModelSpec made = of.serving();
-    return made == null ? sink : new Tapped(of, made, copies, inputs, sink);
+    if (made == null) {
+      return sink;
+    }
+    if (of.isRefused(made)) {
+      of.counts().dropped(Drop.NOT_FIXED, RowCopy.rows(inputs));
+      return sink;
+    }
+    return new Tapped(of, made, copies, inputs, sink);
   }
 
   private boolean isSampled() {

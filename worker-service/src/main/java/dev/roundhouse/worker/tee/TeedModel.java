@@ -77,6 +77,12 @@ final class TeedModel {
     return now == null ? null : now.why();
   }
 
+  /** Whether these files never have a ring. */
+  boolean isRefused(ModelSpec made) {
+    Refusal now = refused;
+    return now != null && now.made() == made && now.why().isForGood();
+  }
+
   /**
    * Why a row of these files cannot be taken at the moment, where there is no ring of theirs; one
    * is made if that may help.

@@ -32,7 +32,7 @@ class TeeConfiguration {
 
   /** With the port of learners, where there is one. */
   static Doors doors(TeeProperties own, Doors others) {
-    return own.isOn() && own.port() >= 0
+    return own.port() >= 0
         ? others.and(new Doors.Door(KEY + ".address", own.address(), false, false))
         : others;
   }
@@ -84,18 +84,24 @@ class TeeConfiguration {
   static final class IsOn implements Condition {
     @Override
     public boolean matches(ConditionContext context, AnnotatedTypeMetadata metadata) {
-      return hasModels(context.getEnvironment());
+      Environment settings = context.getEnvironment(); // not bound yet: what is wrong is said later
+      return hasModels(settings) || isSet(settings, "folder") || isListening(settings);
     }
   }
 
   static final class IsListening implements Condition {
     @Override
     public boolean matches(ConditionContext context, AnnotatedTypeMetadata metadata) {
-      Environment settings = context.getEnvironment(); // not bound yet: what is wrong is said later
-      return hasModels(settings)
-          && (!settings.getProperty(KEY + ".port", "-1").equals("-1")
-              || !settings.getProperty(KEY + ".socket", "").isEmpty());
+      return isListening(context.getEnvironment());
     }
+  }
+
+  private static boolean isListening(Environment settings) {
+    return !settings.getProperty(KEY + ".port", "-1").equals("-1") || isSet(settings, "socket");
+  }
+
+  private static boolean isSet(Environment settings, String name) {
+    return !settings.getProperty(KEY + "." + name, "").isEmpty();
   }
 
   private static boolean hasModels(Environment settings) {
