@@ -329,8 +329,7 @@ class TeeWorkerTest {
       await(
           () -> {
             worker.stub().modelInfer(request);
-            return worker.bean(Tee.class).figures().getFirst().counts().dropped(Drop.NOT_FIXED)
-                > 1;
+            return worker.bean(Tee.class).figures().getFirst().counts().dropped(Drop.NOT_FIXED) > 1;
           });
       assertThat(worker.bean(Tee.class).heldBytes()).isZero();
     }

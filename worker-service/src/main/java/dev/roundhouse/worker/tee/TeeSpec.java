@@ -50,7 +50,7 @@ public record TeeSpec(
           made,
           "cannot be laid into batches of %d rows: %s; lower roundhouse.worker.tee.batch-size if they are too large",
           rows,
-          e.getMessage());
+          String.valueOf(e.getMessage()));
     }
   }
 

@@ -127,8 +127,7 @@ class TeeTest {
 
   private static Answer answer(String version, long value, int width) {
     return new Made(
-        version,
-        List.of(new OutputTensor("y", DType.I64, Shape.of(1, width), row(value, width))));
+        version, List.of(new OutputTensor("y", DType.I64, Shape.of(1, width), row(value, width))));
   }
 
   private void ask(String model, List<InputTensor> inputs, Answer answer) {
@@ -197,10 +196,7 @@ class TeeTest {
       ask("m", inputs(one, 1), new Made("1", List.of()));
       ask("m", inputs(TensorData.of(row(1, 2)), 2), answer("1", 1, 1));
       ask("m", List.of(), answer("1", 1, 1));
-      ask(
-          "m",
-          List.of(new InputTensor("x", DType.U64, Shape.of(1, 1), one)),
-          answer("1", 1, 1));
+      ask("m", List.of(new InputTensor("x", DType.U64, Shape.of(1, 1), one)), answer("1", 1, 1));
       assertThat(counts("m").dropped(Drop.OTHER_TENSORS)).isEqualTo(4);
       ask("m", inputs(new Unreadable(one, false, false), 1), answer("1", 1, 1));
       ask("m", inputs(new Unreadable(one, true, true), 1), answer("1", 1, 1));
@@ -209,7 +205,10 @@ class TeeTest {
           "m",
           List.of(
               new InputTensor(
-                  "x", DType.I64, Shape.of(5, 1), TensorData.of(MemorySegment.ofArray(new long[5])))),
+                  "x",
+                  DType.I64,
+                  Shape.of(5, 1),
+                  TensorData.of(MemorySegment.ofArray(new long[5])))),
           new Made(
               "1",
               List.of(
