@@ -3,6 +3,7 @@ package dev.roundhouse.gateway.route;
 import dev.roundhouse.gateway.fleet.Fleet;
 import dev.roundhouse.gateway.fleet.ModelView;
 import dev.roundhouse.gateway.fleet.WorkerView;
+import dev.roundhouse.gateway.payload.PayloadCopies;
 import dev.roundhouse.gateway.placement.Placement;
 import dev.roundhouse.kserve.codec.CallerHeader;
 import dev.roundhouse.kserve.codec.SpentHeader;
@@ -13,6 +14,7 @@ import dev.roundhouse.platform.access.Access;
 import dev.roundhouse.platform.telemetry.SpanExport;
 import dev.roundhouse.transport.access.CallerRights;
 import dev.roundhouse.transport.forward.CallRouter;
+import dev.roundhouse.transport.forward.PassingCopy;
 import io.grpc.Status;
 import io.grpc.StatusException;
 import java.nio.ByteBuffer;
@@ -54,6 +56,7 @@ public final class ModelRoutes implements CallRouter {
   private final RouteContext descriptions;
   private final boolean tracesCalls;
   private final boolean servesV1;
+  private final @Nullable PayloadCopies copies;
   private final Map<String, WorkLedger> ledgers = new ConcurrentHashMap<>();
   private final Map<String, WorkerCalls> calls = new ConcurrentHashMap<>();
   private final Map<String, ReplicaRouter> routers = new ConcurrentHashMap<>();
@@ -72,6 +75,7 @@ public final class ModelRoutes implements CallRouter {
    * @param listener told of every request's end
    * @param spans of requests
    * @param servesV1 whether inference by v1 is sent on too
+   * @param copies of requests; null when nothing is copied
    */
   public ModelRoutes(
       RouteSettings settings,
@@ -80,9 +84,11 @@ public final class ModelRoutes implements CallRouter {
       Hedging hedging,
       RouteListener listener,
       SpanExport spans,
-      boolean servesV1) {
+      boolean servesV1,
+      @Nullable PayloadCopies copies) {
     this.settings = settings;
     this.servesV1 = servesV1;
+    this.copies = copies;
     tracesCalls = spans.contexts() != null;
     context =
         new RouteContext(
@@ -184,6 +190,17 @@ public final class ModelRoutes implements CallRouter {
   @Override
   public String spentHeader() {
     return SpentHeader.NAME;
+  }
+
+  /** What copies requests; null when nothing does. */
+  public @Nullable PayloadCopies copies() {
+    return copies;
+  }
+
+  @Override
+  public @Nullable PassingCopy copy(String method, Route route) {
+    PayloadCopies by = copies;
+    return by == null || !method.equals(UNARY) ? null : by.call(((RouteAttempt) route).model());
   }
 
   @Override

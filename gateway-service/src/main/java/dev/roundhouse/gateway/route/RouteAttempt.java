@@ -96,6 +96,10 @@ public final class RouteAttempt implements Route {
     }
   }
 
+  String model() {
+    return model;
+  }
+
   private void spanBy(RequestTrace of) {
     SpanContext own = of.worker();
     span = own;

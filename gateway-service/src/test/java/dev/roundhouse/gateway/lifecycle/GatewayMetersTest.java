@@ -78,7 +78,8 @@ class GatewayMetersTest {
           Hedging.OFF,
           RouteListener.NONE,
           SpanExport.OFF,
-            false);
+          false,
+          null);
   private final Placer placer =
       new Placer(
           routes,

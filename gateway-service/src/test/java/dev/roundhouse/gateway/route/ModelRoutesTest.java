@@ -124,7 +124,8 @@ class ModelRoutesTest {
             hedging,
             RouteListener.NONE,
             SpanExport.OFF,
-            false);
+            false,
+            null);
     routes.seen(fleet);
     long expected =
         switch (basis) {
@@ -366,7 +367,8 @@ class ModelRoutesTest {
             hedging,
             RouteListener.NONE,
             SpanExport.OFF,
-            false);
+            false,
+            null);
     routes.seen(fleet);
     return routes;
   }

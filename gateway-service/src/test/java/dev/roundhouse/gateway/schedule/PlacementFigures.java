@@ -102,7 +102,8 @@ public final class PlacementFigures {
             Hedging.OFF,
             RouteListener.NONE,
             SpanExport.OFF,
-            false);
+            false,
+            null);
     placer =
         new Placer(
             routes,

@@ -12,14 +12,14 @@ import java.nio.file.Path;
 import java.nio.file.attribute.BasicFileAttributes;
 
 /** A socket's place in the file system. */
-final class SocketFile {
+public final class SocketFile {
   private final Path path;
 
-  SocketFile(Path path) {
+  public SocketFile(Path path) {
     this.path = path;
   }
 
-  SocketAddress address() {
+  public SocketAddress address() {
     return new DomainSocketAddress(path.toString());
   }
 
@@ -28,7 +28,7 @@ final class SocketFile {
    *
    * @throws BindException when somebody listens there, or another kind of file has the name
    */
-  void makeRoom() throws IOException {
+  public void makeRoom() throws IOException {
     if (!Files.exists(path, LinkOption.NOFOLLOW_LINKS)) {
       return;
     }

@@ -47,6 +47,15 @@ public interface HttpRouter {
     return Map.of();
   }
 
+  /**
+   * What copies the request, which has just been given its first route.
+   *
+   * @return null when nothing does
+   */
+  default @Nullable PassingCopy copy(Route route, HttpHeaders headers) {
+    return null;
+  }
+
   /** The HTTP address of a route's server, resolved or not; null when it is gone. */
   @Nullable InetSocketAddress address(Route route);
 

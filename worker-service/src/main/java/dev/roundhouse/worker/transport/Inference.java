@@ -12,6 +12,8 @@ import dev.roundhouse.kserve.status.WireStatus;
 import dev.roundhouse.platform.telemetry.TraceContexts;
 import dev.roundhouse.transport.access.CallerRights;
 import dev.roundhouse.transport.http1.ReceivedRequest;
+import dev.roundhouse.worker.payload.PayloadTap;
+import dev.roundhouse.worker.tee.Tee;
 import dev.roundhouse.worker.trace.RequestSpans;
 import dev.roundhouse.worker.trace.Tracer;
 import dev.roundhouse.worker.transport.shm.ClientRegions;
@@ -29,12 +31,16 @@ public final class Inference {
   private final @Nullable RequestSpans spans;
   private final ReceiptOrigin origin;
   private final Tenants tenants;
+  private final @Nullable Tee tee;
+  private final @Nullable PayloadTap payloads;
 
   /**
    * @param regions of memory that clients share
    * @param spans null when no request has any
    * @param origin of answers, as their receipts say it
    * @param tenants whose requests are told apart
+   * @param tee null when no request is copied
+   * @param payloads null when none is sent to a collector
    */
   public Inference(
       Engine engine,
@@ -42,13 +48,17 @@ public final class Inference {
       Tracer tracer,
       @Nullable RequestSpans spans,
       ReceiptOrigin origin,
-      Tenants tenants) {
+      Tenants tenants,
+      @Nullable Tee tee,
+      @Nullable PayloadTap payloads) {
     this.engine = engine;
     this.regions = regions;
     this.tracer = tracer;
     this.spans = spans;
     this.origin = origin;
     this.tenants = tenants;
+    this.tee = tee;
+    this.payloads = payloads;
   }
 
   public Engine engine() {
@@ -140,7 +150,8 @@ public final class Inference {
       int caller,
       @Nullable CallerRights rights,
       AnswerSink sink) {
-    AnswerSink traced = tracer.traced(exchange.modelName(), exchange.id(), exchange.inputs(), sink);
+    AnswerSink told = sent(exchange.modelName(), exchange.id(), exchange.inputs(), sink);
+    AnswerSink traced = tracer.traced(exchange.modelName(), exchange.id(), exchange.inputs(), told);
     RequestSpans on = spans;
     if (on != null) {
       SpanContext calledIn = exchange.calledIn();
@@ -151,7 +162,7 @@ public final class Inference {
       }
     }
     return exchange
-        .toEngine(engine.nanoTime(), callNanos, caller, traced != sink, traced)
+        .toEngine(engine.nanoTime(), callNanos, caller, traced != told, traced, tee)
         .tenant(tenants.numberOf(rights))
         .build();
   }
@@ -171,19 +182,26 @@ public final class Inference {
       int caller,
       @Nullable CallerRights rights,
       AnswerSink sink) {
-    AnswerSink traced = tracer.traced(model, "", inputs, sink);
+    AnswerSink told = sent(model, "", inputs, sink);
+    AnswerSink traced = tracer.traced(model, "", inputs, told);
     RequestSpans on = spans;
     SpanContext own = on == null ? null : on.own(model, SpanContext.getInvalid());
     if (on != null && own != null) {
       traced = on.traced(model, "", SpanContext.getInvalid(), own, traced);
     }
     RequestOptions options = RequestOptions.DEFAULT;
-    return InferenceRequest.of(model, inputs, traced)
+    AnswerSink tapped = tee == null ? traced : tee.tapped(model, inputs, traced);
+    return InferenceRequest.of(model, inputs, tapped)
         .version(version)
         .deadlineNanos(deadlineNanos)
-        .options(traced == sink ? options : options.withTrace().withReceipt())
+        .options(traced == told ? options : options.withTrace().withReceipt())
         .caller(caller)
         .tenant(tenants.numberOf(rights))
         .build();
+  }
+
+  /** What a collector is sent is what the client is told: the nearest to its sink. */
+  private AnswerSink sent(String model, String id, List<InputTensor> inputs, AnswerSink sink) {
+    return payloads == null ? sink : payloads.tapped(model, id, inputs, sink);
   }
 }

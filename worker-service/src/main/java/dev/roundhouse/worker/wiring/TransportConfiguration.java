@@ -17,6 +17,7 @@ import dev.roundhouse.platform.grpc.AccessGate;
 import dev.roundhouse.platform.grpc.GrpcHealth;
 import dev.roundhouse.platform.grpc.GuardedServices;
 import dev.roundhouse.platform.logging.LogSettings;
+import dev.roundhouse.platform.payload.PayloadLog;
 import dev.roundhouse.platform.telemetry.SpanExport;
 import dev.roundhouse.platform.text.ClientText;
 import dev.roundhouse.transport.memory.PeerMemory;
@@ -27,6 +28,8 @@ import dev.roundhouse.worker.config.StreamProperties;
 import dev.roundhouse.worker.config.WorkerProperties;
 import dev.roundhouse.worker.lifecycle.EngineLifecycle;
 import dev.roundhouse.worker.lifecycle.Readiness;
+import dev.roundhouse.worker.payload.PayloadTap;
+import dev.roundhouse.worker.tee.Tee;
 import dev.roundhouse.worker.trace.LatestTraces;
 import dev.roundhouse.worker.trace.RequestSpans;
 import dev.roundhouse.worker.trace.Tracing;
@@ -157,14 +160,18 @@ class TransportConfiguration {
       SpanExport spans,
       LatestTraces latest,
       Device device,
-      Tenants tenants) {
+      Tenants tenants,
+      ObjectProvider<Tee> tee,
+      ObjectProvider<PayloadLog> payloads) {
     return new Inference(
         engine,
         regions,
         tracing.tracer(),
         RequestSpans.of(spans, tracing.tracer(), engine::nanoTime, latest),
         ReceiptOrigin.of(device.description()),
-        tenants);
+        tenants,
+        tee.getIfAvailable(),
+        payloads.stream().map(PayloadTap::new).findFirst().orElse(null));
   }
 
   @Bean
@@ -257,7 +264,8 @@ class TransportConfiguration {
         properties.access(),
         WorkerProperties.PREFIX + ".access",
         true,
-        doors(properties.stream(), Doors.of(grpc, http, operators)));
+        TeeConfiguration.doors(
+            properties.tee(), doors(properties.stream(), Doors.of(grpc, http, operators))));
   }
 
   private static Doors doors(StreamProperties streams, Doors others) {

@@ -12,6 +12,7 @@ import dev.roundhouse.platform.access.JwtProperties;
 import dev.roundhouse.platform.audit.AuditProperties;
 import dev.roundhouse.platform.config.HttpProperties;
 import dev.roundhouse.platform.config.TelemetryProperties;
+import dev.roundhouse.platform.payload.PayloadLogProperties;
 import dev.roundhouse.worker.config.CudaProperties.Allocator;
 import java.net.InetAddress;
 import java.nio.file.Path;
@@ -631,6 +632,124 @@ class WorkerPropertiesTest {
                 8,
                 DataSize.ofMegabytes(9),
                 Duration.ofSeconds(10)));
+  }
+
+  @Test
+  void shouldHaveDefaultsForPayloadLog() {
+    assertThat(bind().payloadLog())
+        .isEqualTo(
+            new PayloadLogProperties(
+                "",
+                PayloadLogProperties.Mode.ALL,
+                List.of("*"),
+                1,
+                "",
+                "",
+                "",
+                "",
+                "",
+                DataSize.ofKilobytes(64),
+                DataSize.ofMegabytes(32),
+                Duration.ofSeconds(10),
+                3,
+                1,
+                ""));
+    assertThat(bind().payloadLog().isOn()).isFalse();
+  }
+
+  @Test
+  void shouldMapEveryKeyOfPayloadLog() {
+    assertThat(
+            bind(
+                    "payload-log.url=https://collector/events",
+                    "payload-log.mode=response",
+                    "payload-log.models=a,b*",
+                    "payload-log.sample-ratio=0.5",
+                    "payload-log.source=here",
+                    "payload-log.inference-service=iris",
+                    "payload-log.namespace=ml",
+                    "payload-log.component=predictor",
+                    "payload-log.endpoint=default",
+                    "payload-log.max-payload=1KB",
+                    "payload-log.max-waiting=2MB",
+                    "payload-log.timeout=3s",
+                    "payload-log.attempts=4",
+                    "payload-log.threads=5",
+                    "payload-log.ssl-bundle=six")
+                .payloadLog())
+        .isEqualTo(
+            new PayloadLogProperties(
+                "https://collector/events",
+                PayloadLogProperties.Mode.RESPONSE,
+                List.of("a", "b*"),
+                0.5,
+                "here",
+                "iris",
+                "ml",
+                "predictor",
+                "default",
+                DataSize.ofKilobytes(1),
+                DataSize.ofMegabytes(2),
+                Duration.ofSeconds(3),
+                4,
+                5,
+                "six"));
+  }
+
+  @Test
+  void shouldHaveDefaultsForTee() throws Exception {
+    assertThat(bind().tee())
+        .isEqualTo(
+            new TeeProperties(
+                List.of(),
+                1,
+                256,
+                3,
+                DataSize.ofGigabytes(1),
+                DataSize.ofMegabytes(16),
+                null,
+                DataSize.ofGigabytes(10),
+                -1,
+                InetAddress.getByName("127.0.0.1"),
+                null,
+                Duration.ofSeconds(5),
+                Duration.ofMinutes(5)));
+    assertThat(bind().tee().isOn()).isFalse();
+  }
+
+  @Test
+  void shouldMapEveryKeyOfTee() throws Exception {
+    assertThat(
+            bind(
+                    "tee.models=a,b*",
+                    "tee.sample-ratio=0.5",
+                    "tee.batch-size=7",
+                    "tee.num-buffers=4",
+                    "tee.max-memory=2MB",
+                    "tee.max-waiting=3MB",
+                    "tee.folder=/data/tee",
+                    "tee.folder-size=4MB",
+                    "tee.port=8005",
+                    "tee.address=127.0.0.2",
+                    "tee.socket=/run/roundhouse/tee",
+                    "tee.handshake-timeout=6s",
+                    "tee.acknowledge-timeout=7s")
+                .tee())
+        .isEqualTo(
+            new TeeProperties(
+                List.of("a", "b*"),
+                0.5,
+                7,
+                4,
+                DataSize.ofMegabytes(2),
+                DataSize.ofMegabytes(3),
+                Path.of("/data/tee"),
+                DataSize.ofMegabytes(4),
+                8005,
+                InetAddress.getByName("127.0.0.2"),
+                Path.of("/run/roundhouse/tee"),
+                Duration.ofSeconds(6),
+                Duration.ofSeconds(7)));
   }
 
   @Test

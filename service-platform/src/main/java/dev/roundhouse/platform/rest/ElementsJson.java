@@ -1,4 +1,4 @@
-package dev.roundhouse.worker.transport.rest;
+package dev.roundhouse.platform.rest;
 
 import dev.roundhouse.bundle.tensor.DType;
 import dev.roundhouse.kserve.codec.ResponseTensor;
@@ -10,8 +10,8 @@ import java.nio.charset.CharsetDecoder;
 import java.nio.charset.StandardCharsets;
 import tools.jackson.core.JsonGenerator;
 
-/** Writes the elements of an output as flat JSON while they are sent. */
-final class ElementsJson {
+/** Writes the elements of an output as flat JSON while they are sent. Thread-safe. */
+public final class ElementsJson {
   /** Written before yielding the processor. */
   private static final int PIECE_ELEMENTS = 1 << 15;
 
@@ -20,7 +20,7 @@ final class ElementsJson {
   /**
    * @throws WireException INVALID_ARGUMENT when JSON has no form for the output
    */
-  static void requireForm(ResponseTensor output) {
+  public static void requireForm(ResponseTensor output) {
     switch (output.dtype()) {
       case F16, BF16, F8_E5M2, F8_E4M3 ->
           throw WireException.invalidArgument(
@@ -33,7 +33,7 @@ final class ElementsJson {
     }
   }
 
-  static void write(JsonGenerator json, ResponseTensor output) {
+  public static void write(JsonGenerator json, ResponseTensor output) {
     DType dtype = output.dtype();
     ByteBuffer data = data(output);
     for (long written = 1; data.hasRemaining(); written++) {

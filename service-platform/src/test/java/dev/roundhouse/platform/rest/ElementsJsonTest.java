@@ -1,4 +1,4 @@
-package dev.roundhouse.worker.transport.rest;
+package dev.roundhouse.platform.rest;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -8,7 +8,6 @@ import dev.roundhouse.bundle.tensor.DType;
 import dev.roundhouse.bundle.tensor.Shape;
 import dev.roundhouse.kserve.codec.ResponseTensor;
 import dev.roundhouse.kserve.status.WireException;
-import dev.roundhouse.platform.rest.Json;
 import java.io.ByteArrayOutputStream;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
