@@ -128,7 +128,7 @@ public final class HttpFront implements AutoCloseable {
   }
 
   /** The port; negative before it listens. */
-  int getPort() {
+  public int getPort() {
     Http1Server server = running;
     return server == null ? -1 : server.port();
   }
@@ -279,7 +279,7 @@ public final class HttpFront implements AutoCloseable {
    *
    * @param done run when no connection is left
    */
-  void drain(Runnable done) {
+  public void drain(Runnable done) {
     Http1Server server = running;
     if (server == null) {
       done.run();

@@ -29,6 +29,8 @@ import org.springframework.validation.annotation.Validated;
  * @param sharedMemory Whether clients may have tensors read from and written to memory of this
  *     machine.
  * @param stream How tensor streams are served.
+ * @param transports What is said of transports that others have written, by their names
+ *     ([transports.md](transports.md)).
  * @param v1 The v1 protocol, that of the TensorRT Inference Server ([v1.md](v1.md)).
  * @param shutdown How it stops.
  * @param watchdog When it gives itself up.
@@ -56,6 +58,7 @@ public record WorkerProperties(
     @DefaultValue Map<String, @Valid TenantProperties> tenants,
     @Valid @DefaultValue SharedMemoryProperties sharedMemory,
     @Valid @DefaultValue StreamProperties stream,
+    @DefaultValue Map<String, @Valid TransportProperties> transports,
     @Valid @DefaultValue V1Properties v1,
     @Valid @DefaultValue ShutdownProperties shutdown,
     @Valid @DefaultValue WatchdogProperties watchdog,
@@ -68,5 +71,6 @@ public record WorkerProperties(
   public WorkerProperties {
     models = Map.copyOf(models);
     tenants = Map.copyOf(tenants);
+    transports = Map.copyOf(transports);
   }
 }

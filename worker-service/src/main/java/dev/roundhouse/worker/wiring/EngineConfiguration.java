@@ -58,10 +58,9 @@ import dev.roundhouse.worker.page.WorkerPage;
 import dev.roundhouse.worker.trace.LatestTraces;
 import dev.roundhouse.worker.transport.ModelControl;
 import dev.roundhouse.worker.transport.Tenants;
-import dev.roundhouse.worker.transport.Transport;
+import dev.roundhouse.worker.transport.Transports;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
@@ -268,7 +267,7 @@ class EngineConfiguration {
 
   @Bean
   WorkerInfo workerInfo(
-      Device device, Compilation compilation, Numerics numerics, List<Transport> transports) {
+      Device device, Compilation compilation, Numerics numerics, Transports transports) {
     return new WorkerInfo(device, compilation, numerics.summary(), transports);
   }
 
@@ -277,7 +276,7 @@ class EngineConfiguration {
       Engine engine,
       EngineLifecycle lifecycle,
       Readiness readiness,
-      List<Transport> transports,
+      Transports transports,
       Environment environment) {
     return new ReadyLine(
         engine, lifecycle, readiness, transports, new Announcer(environment, System.out));

@@ -9,7 +9,6 @@ import dev.roundhouse.worker.actuator.StreamMeters;
 import dev.roundhouse.worker.config.StreamProperties;
 import dev.roundhouse.worker.config.WorkerProperties;
 import dev.roundhouse.worker.transport.Inference;
-import dev.roundhouse.worker.transport.Transport;
 import dev.roundhouse.worker.transport.tstream.StreamServer;
 import dev.roundhouse.worker.transport.tstream.StreamSettings;
 import java.net.InetSocketAddress;
@@ -19,7 +18,6 @@ import org.springframework.context.annotation.Condition;
 import org.springframework.context.annotation.ConditionContext;
 import org.springframework.context.annotation.Conditional;
 import org.springframework.context.annotation.Configuration;
-import org.springframework.core.annotation.Order;
 import org.springframework.core.env.Environment;
 import org.springframework.core.type.AnnotatedTypeMetadata;
 
@@ -71,19 +69,8 @@ class StreamConfiguration {
   }
 
   @Bean
-  StreamLifecycle streamLifecycle(StreamServer server, WorkerProperties properties) {
-    return new StreamLifecycle(server, properties);
-  }
-
-  @Bean
   StreamMeters streamMeters(StreamServer server) {
     return new StreamMeters(server.load());
-  }
-
-  @Bean
-  @Order(4)
-  Transport streamTransport(StreamServer server) {
-    return new TransportConfiguration.BoundPort("stream", server::port);
   }
 
   static final class IsOn implements Condition {

@@ -39,7 +39,6 @@ import dev.roundhouse.worker.transport.ModelStatisticsAnswers;
 import dev.roundhouse.worker.transport.ReceiptOrigin;
 import dev.roundhouse.worker.transport.ServerIdentity;
 import dev.roundhouse.worker.transport.Tenants;
-import dev.roundhouse.worker.transport.Transport;
 import dev.roundhouse.worker.transport.grpc.InferCalls;
 import dev.roundhouse.worker.transport.grpc.InferenceGrpcService;
 import dev.roundhouse.worker.transport.grpc.InferenceGrpcService.Extensions;
@@ -55,7 +54,6 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.function.IntSupplier;
 import org.slf4j.LoggerFactory;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.actuate.autoconfigure.web.server.ManagementServerProperties;
@@ -65,12 +63,10 @@ import org.springframework.boot.logging.LogFile;
 import org.springframework.context.ApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
-import org.springframework.core.annotation.Order;
 import org.springframework.core.env.Environment;
-import org.springframework.grpc.server.lifecycle.GrpcServerLifecycle;
 import org.springframework.grpc.server.service.GrpcServiceConfigurer;
 
-/** The servers and their ports. */
+/** What the servers share. */
 @Configuration(proxyBeanMethods = false)
 class TransportConfiguration {
 
@@ -286,34 +282,5 @@ class TransportConfiguration {
   @Bean
   ModelLookup modelLookup(Engine engine) {
     return new ModelLookup(engine);
-  }
-
-  @Bean
-  @Order(1)
-  Transport grpcTransport(GrpcServerLifecycle server) {
-    return new BoundPort("grpc", server::getPort);
-  }
-
-  @Bean
-  @Order(2)
-  Transport httpTransport(Environment environment) {
-    return new BoundPort("http", () -> port(environment, "local.server.port"));
-  }
-
-  @Bean
-  @Order(3)
-  Transport metricsTransport(Environment environment) {
-    return new BoundPort("metrics", () -> port(environment, "local.management.port"));
-  }
-
-  private static int port(Environment environment, String property) {
-    return environment.getProperty(property, Integer.class, 0);
-  }
-
-  record BoundPort(String name, IntSupplier bound) implements Transport {
-    @Override
-    public int port() {
-      return bound.getAsInt();
-    }
   }
 }

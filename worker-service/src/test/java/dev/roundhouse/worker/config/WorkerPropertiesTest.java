@@ -441,6 +441,7 @@ class WorkerPropertiesTest {
                 Duration.ofMinutes(5),
                 new HttpProperties(8192, 100, Duration.ofSeconds(60), null, -1),
                 List.of(),
+                null,
                 Duration.ZERO));
   }
 
@@ -462,6 +463,7 @@ class WorkerPropertiesTest {
                     "server.http.keep-alive-timeout=15s",
                     "server.http.max-keep-alive-requests=16",
                     "server.allowed-hosts=a.test,b.test",
+                    "server.transports-directory=/t",
                     "server.lame-duck=10s")
                 .server())
         .isEqualTo(
@@ -476,6 +478,7 @@ class WorkerPropertiesTest {
                 Duration.ofSeconds(11),
                 new HttpProperties(12, 13, Duration.ofSeconds(14), Duration.ofSeconds(15), 16),
                 List.of("a.test", "b.test"),
+                Path.of("/t"),
                 Duration.ofSeconds(10)));
   }
 
@@ -588,6 +591,15 @@ class WorkerPropertiesTest {
     assertThat(bind().tenants()).isEmpty();
     assertThat(bind("tenants.a.weight=2.5", "tenants.b.weight=1").tenants())
         .isEqualTo(Map.of("a", new TenantProperties(2.5), "b", new TenantProperties(1)));
+  }
+
+  @Test
+  void shouldMapEveryKeyOfTransports() {
+    assertThat(bind().transports()).isEmpty();
+    assertThat(bind("transports.a.settings.max-line=7").transports())
+        .isEqualTo(Map.of("a", new TransportProperties(false, Map.of("max-line", "7"))));
+    assertThat(bind("transports.a.enabled=true").transports())
+        .isEqualTo(Map.of("a", new TransportProperties(true, Map.of())));
   }
 
   @Test

@@ -1,5 +1,6 @@
 package dev.roundhouse.worker.transport.tstream;
 
+import dev.roundhouse.engine.transport.Transport;
 import dev.roundhouse.kserve.tstream.ClientHello;
 import dev.roundhouse.kserve.tstream.HelloStatus;
 import dev.roundhouse.kserve.tstream.ServerReply;
@@ -23,6 +24,7 @@ import io.netty.channel.ChannelOption;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.nio.file.Files;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -35,7 +37,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** Listens for streams, over TCP and at a socket in the file system. Thread-safe. */
-public final class StreamServer {
+public final class StreamServer implements Transport {
   private static final Logger log = LoggerFactory.getLogger(StreamServer.class);
   private static final int MAX_THREADS = 8;
   private static final int STOP_SECONDS = 5;
@@ -102,11 +104,12 @@ public final class StreamServer {
     handshake = new Handshake(access, targets, limits.maxWindow(), limits.windowBytes());
   }
 
-  /**
-   * Begins to listen.
-   *
-   * @throws IOException when it cannot
-   */
+  @Override
+  public String name() {
+    return "stream";
+  }
+
+  @Override
   public synchronized void start() throws IOException {
     int threads = Math.clamp(Runtime.getRuntime().availableProcessors(), 1, MAX_THREADS);
     EventLoops own = new EventLoops("tstream", threads, failed);
@@ -115,7 +118,15 @@ public final class StreamServer {
       listen(own);
     } catch (IOException e) {
       var unused = own.stop(0); // with what listens already
-      throw e;
+      loops = null;
+      Throwable cause = e.getCause() == null ? e : e.getCause();
+      throw new IOException(
+          "roundhouse.worker.stream.port=%d, socket=%s: %s"
+              .formatted(
+                  settings.address() == null ? -1 : settings.address().getPort(),
+                  settings.socket(),
+                  cause.getMessage()),
+          e);
     }
   }
 
@@ -142,9 +153,10 @@ public final class StreamServer {
         .childHandler(new Accepted());
   }
 
-  /** The TCP port; 0 before it listens, and without one. */
-  public int port() {
-    return port;
+  /** The TCP port; none before it listens, and without one. */
+  @Override
+  public List<Integer> ports() {
+    return port == 0 ? List.of() : List.of(port);
   }
 
   public StreamLoad load() {
@@ -214,28 +226,28 @@ public final class StreamServer {
   }
 
   /** No further message is taken; what was is answered, and then connections end. */
+  @Override
   public void drain() {
     draining = true;
     streams.forEach(StreamConnection::drain);
   }
 
-  /**
-   * Drains, and stops when every stream has ended, or so much time has passed.
-   *
-   * @throws InterruptedException when interrupted; it has stopped all the same
-   */
-  public synchronized void stop(long nanos) throws InterruptedException {
+  @Override
+  public synchronized void stop(Duration budget) throws InterruptedException {
     drain();
-    long end = System.nanoTime() + nanos;
+    EventLoops own = loops;
+    if (own == null) {
+      return; // a file in the socket's place is somebody else's
+    }
+    loops = null;
+    long end = System.nanoTime() + budget.toNanos();
     try {
       while (load.open() > 0 && System.nanoTime() < end) {
         TimeUnit.MILLISECONDS.sleep(LOOK_MILLIS);
       }
     } finally {
       listening.forEach(Channel::close);
-      if (loops != null) {
-        loops.stop(STOP_SECONDS).awaitUninterruptibly();
-      }
+      own.stop(STOP_SECONDS).awaitUninterruptibly();
       if (settings.socket() != null) {
         try {
           Files.deleteIfExists(settings.socket());
