@@ -102,8 +102,7 @@ class AddedTransportsTest {
   void shouldServeShowAndCountIt() throws Exception {
     ExampleTransport.jar(jars);
     try (RunningWorker worker = start(ON, PORT);
-        TransportClient.OverLines client =
-            new TransportClient.OverLines(worker.port("line"))) {
+        TransportClient.OverLines client = new TransportClient.OverLines(worker.port("line"))) {
       client.say("a infer double:1 timeout=60000 " + X);
       client.say("b infer double " + X);
       client.say("nonsense");
@@ -116,8 +115,7 @@ class AddedTransportsTest {
           .contains("roundhouse_transport_connections_open{transport=\"line\"} 1.0")
           .contains("roundhouse_transport_requests_total{transport=\"line\"} 2.0")
           .contains("roundhouse_transport_requests_open{transport=\"line\"} 0.0")
-          .contains(
-              "roundhouse_transport_events_total{event=\"bad_lines\",transport=\"line\"} 1.0")
+          .contains("roundhouse_transport_events_total{event=\"bad_lines\",transport=\"line\"} 1.0")
           .contains("roundhouse_transport_level{level=\"open\",transport=\"line\"} 0.0");
     }
   }
@@ -139,8 +137,7 @@ class AddedTransportsTest {
                 of + "identities.team.token-files=" + tokens,
                 of + "identities.team.models=double",
                 of + "identities.team.requests-per-second=1");
-        TransportClient.OverLines client =
-            new TransportClient.OverLines(worker.port("line"))) {
+        TransportClient.OverLines client = new TransportClient.OverLines(worker.port("line"))) {
       client.say("a infer double " + X);
       assertThat(client.hear()).startsWith("a error UNAUTHENTICATED").contains("needs a bearer");
       client.say("token nobody's");
@@ -231,7 +228,9 @@ class AddedTransportsTest {
   @Test
   void shouldRefuseOneWhoseCodeFails() throws Exception {
     String on = "--roundhouse.worker.transports.odd.enabled=true";
-    jar("odd.jar", "  public Transport open(TransportContext context) { throw new Error(\"oh\"); }");
+    jar(
+        "odd.jar",
+        "  public Transport open(TransportContext context) { throw new Error(\"oh\"); }");
     assertRefused("The transport 'odd' of the jar " + jars.resolve("odd.jar"), on);
     jar("odd.jar", "  public Transport open(TransportContext context) { return null; }");
     assertRefused("its provider returns null", on);
@@ -248,8 +247,7 @@ class AddedTransportsTest {
           "odd.jar",
           "  public Transport open(TransportContext context) { return new Object() { Transport go() { try { Class.forName(\"%s\"); return Odd.this; } catch (ClassNotFoundException e) { return null; } } }.go(); }"
               .formatted(hidden));
-      assertRefused(
-          "its provider returns null", "--roundhouse.worker.transports.odd.enabled=true");
+      assertRefused("its provider returns null", "--roundhouse.worker.transports.odd.enabled=true");
     }
   }
 

@@ -112,8 +112,7 @@ interface TransportClient extends AutoCloseable {
 
     private static Reply reply(java.util.concurrent.Future<ModelInferResponse> call) {
       try {
-        return new Reply(
-            "OK", floats(call.get().getRawOutputContents(0).asReadOnlyByteBuffer()));
+        return new Reply("OK", floats(call.get().getRawOutputContents(0).asReadOnlyByteBuffer()));
       } catch (ExecutionException e) {
         Status status =
             e.getCause() instanceof StatusRuntimeException known
@@ -178,8 +177,7 @@ interface TransportClient extends AutoCloseable {
             socket
                 .getInputStream()
                 .readNBytes(
-                    Integer.parseInt(
-                        text.replaceAll("(?s).*\r\ncontent-length: (\\d+).*", "$1")));
+                    Integer.parseInt(text.replaceAll("(?s).*\r\ncontent-length: (\\d+).*", "$1")));
         int code = Integer.parseInt(text.substring(9, 12));
         if (code != 200) {
           return new Reply(
@@ -231,19 +229,7 @@ interface TransportClient extends AutoCloseable {
         ServerReply said =
             peer.greet(
                 new ClientHello(
-                    1,
-                    1,
-                    Set.of(StreamOption.DEADLINE),
-                    4,
-                    1,
-                    0,
-                    model,
-                    "",
-                    "",
-                    "",
-                    "",
-                    "",
-                    spec));
+                    1, 1, Set.of(StreamOption.DEADLINE), 4, 1, 0, model, "", "", "", "", "", spec));
         if (said.status() != HelloStatus.OK) {
           peer.close();
           peer = new StreamPeer(port);
@@ -347,8 +333,7 @@ interface TransportClient extends AutoCloseable {
         String[] words = line.split(" ");
         return words[1].equals("ok")
             ? new Reply(
-                "OK",
-                floats(ByteBuffer.wrap(Base64.getDecoder().decode(words[2].substring(2)))))
+                "OK", floats(ByteBuffer.wrap(Base64.getDecoder().decode(words[2].substring(2)))))
             : new Reply(words[2]);
       } catch (IOException e) {
         return new Reply("UNAVAILABLE");

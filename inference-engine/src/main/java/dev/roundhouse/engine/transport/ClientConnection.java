@@ -22,9 +22,9 @@ public interface ClientConnection extends AutoCloseable {
    * Hands a request to the engine. What the engine refuses is told to the sink, as every other end.
    *
    * <p>The sink is called by a thread that the server has for this transport, one call at a time
-   * for all of its requests, in the order in which they ended: it may take a lock or hand the answer
-   * over, but whatever it waits for, the transport's other answers wait for too. What it throws is
-   * logged, and its answer closed.
+   * for all of its requests, in the order in which they ended: it may take a lock or hand the
+   * answer over, but whatever it waits for, the transport's other answers wait for too. What it
+   * throws is logged, and its answer closed.
    *
    * <p>The inputs' memory is borrowed until {@link AnswerSink#onEnd}. Their size is counted by the
    * engine from here on: what was taken for them by {@link #take} is given back before this.
@@ -42,7 +42,8 @@ public interface ClientConnection extends AutoCloseable {
    * Counts memory that the client makes the transport keep, before it is allocated: a request while
    * it arrives, an answer that was copied and is not sent yet.
    *
-   * @throws ClientRefusedException NO_ROOM, with the numbers and what to do; nothing is counted then
+   * @throws ClientRefusedException NO_ROOM, with the numbers and what to do; nothing is counted
+   *     then
    */
   void take(long bytes) throws ClientRefusedException;
 
@@ -54,8 +55,8 @@ public interface ClientConnection extends AutoCloseable {
   void giveBack(long bytes);
 
   /**
-   * The connection has ended: requests that have not are cancelled, and what is still taken is given
-   * back. Their sinks are still told. Harmless when repeated.
+   * The connection has ended: requests that have not are cancelled, and what is still taken is
+   * given back. Their sinks are still told. Harmless when repeated.
    */
   @Override
   void close();

@@ -7,7 +7,8 @@ import java.util.Optional;
 
 /**
  * What is served, as it is now. Before a client is told any of it, it is admitted for {@link
- * CallerUse#METADATA} or {@link CallerUse#HEALTH}, and for models that {@link Caller#mayUse} allows.
+ * CallerUse#METADATA} or {@link CallerUse#HEALTH}, and for models that {@link Caller#mayUse}
+ * allows.
  */
 public interface ModelCatalogue {
 
@@ -15,7 +16,8 @@ public interface ModelCatalogue {
   List<String> names();
 
   /**
-   * A version of a model: its contract once that is known ({@link ModelStatus#spec}), and its state.
+   * A version of a model: its contract once that is known ({@link ModelStatus#spec}), and its
+   * state.
    *
    * @param version empty for the one that answers
    * @return empty when there is none
@@ -38,8 +40,8 @@ public interface ModelCatalogue {
 
   /**
    * How often what answers to a name was replaced, plus one, as far as callers of this have asked:
-   * while it stays the same, so does the contract. 0 when there is no such model, or its contract is
-   * not known yet.
+   * while it stays the same, so does the contract. 0 when there is no such model, or its contract
+   * is not known yet.
    *
    * @param version empty for the one that answers
    */

@@ -4,9 +4,9 @@ import java.util.concurrent.atomic.LongAdder;
 import java.util.function.LongSupplier;
 
 /**
- * A transport's own meters, at the server's metrics with the transport's name as a label. The server
- * counts connections, requests and their ends by itself. Names are lower-case letters, digits and
- * {@code _}.
+ * A transport's own meters, at the server's metrics with the transport's name as a label. The
+ * server counts connections, requests and their ends by itself. Names are lower-case letters,
+ * digits and {@code _}.
  */
 public interface TransportMeters {
 

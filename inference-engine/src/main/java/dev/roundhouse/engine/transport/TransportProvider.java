@@ -1,9 +1,9 @@
 package dev.roundhouse.engine.transport;
 
 /**
- * Makes a transport. Found by {@link java.util.ServiceLoader}: on the class path, and in the jars of
- * the folder that the operator names. It needs a public constructor without parameters, which does
- * nothing: it is called whether the transport is switched on or not.
+ * Makes a transport. Found by {@link java.util.ServiceLoader}: on the class path, and in the jars
+ * of the folder that the operator names. It needs a public constructor without parameters, which
+ * does nothing: it is called whether the transport is switched on or not.
  */
 public interface TransportProvider {
 

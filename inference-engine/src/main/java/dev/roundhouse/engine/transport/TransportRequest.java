@@ -28,13 +28,7 @@ public record TransportRequest(
   /** For the served version and all outputs, without a deadline. */
   public static TransportRequest of(String model, List<InputTensor> inputs) {
     return new TransportRequest(
-        model,
-        "",
-        "",
-        inputs,
-        List.of(),
-        InferenceRequest.NO_DEADLINE,
-        RequestOptions.DEFAULT);
+        model, "", "", inputs, List.of(), InferenceRequest.NO_DEADLINE, RequestOptions.DEFAULT);
   }
 
   public TransportRequest withVersion(String value) {

@@ -23,8 +23,7 @@ public final class TransportMeterBinder implements MeterBinder {
     for (AddedTransport transport : added.all()) {
       TransportCounts counts = transport.counts();
       String name = transport.name();
-      meters.read(
-          Metric.TRANSPORT_CONNECTIONS_OPEN, counts, TransportCounts::connections, name);
+      meters.read(Metric.TRANSPORT_CONNECTIONS_OPEN, counts, TransportCounts::connections, name);
       meters.read(Metric.TRANSPORT_REQUESTS, counts, TransportCounts::requestsEver, name);
       meters.read(Metric.TRANSPORT_REQUESTS_OPEN, counts, TransportCounts::open, name);
       counts

@@ -12,11 +12,10 @@ import org.springframework.context.event.ContextClosedEvent;
 
 /**
  * Starts the transports after the models have begun to load, those that Boot has started among
- * them. All of them drain as soon as the context begins to close; then each in turn has what is left
- * of the time. Stops before the engine, which still answers what they have taken.
+ * them. All of them drain as soon as the context begins to close; then each in turn has what is
+ * left of the time. Stops before the engine, which still answers what they have taken.
  */
-final class TransportLifecycle
-    implements SmartLifecycle, ApplicationListener<ContextClosedEvent> {
+final class TransportLifecycle implements SmartLifecycle, ApplicationListener<ContextClosedEvent> {
   private final Transports transports;
   private final Duration budget;
   private final ApplicationContext context;
@@ -81,7 +80,9 @@ final class TransportLifecycle
     return running;
   }
 
-  /** As gRPC's, on which it depends: it starts after, and stops before all that Boot has started. */
+  /**
+   * As gRPC's, on which it depends: it starts after, and stops before all that Boot has started.
+   */
   @Override
   public int getPhase() {
     return Integer.MAX_VALUE;

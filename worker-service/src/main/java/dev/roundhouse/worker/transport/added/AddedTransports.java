@@ -77,8 +77,7 @@ public final class AddedTransports {
                 .formatted(wanted.folderKey()));
       }
     }
-    ModelCatalogue models =
-        new EngineModels(services.inference().engine(), services.ready());
+    ModelCatalogue models = new EngineModels(services.inference().engine(), services.ready());
     List<AddedTransport> opened = new ArrayList<>();
     found.forEach(
         (name, each) -> {
@@ -148,8 +147,7 @@ public final class AddedTransports {
     if (!settings.unknown().isEmpty()) {
       throw new StartRefusedException(
           "%s is set, and the transport '%s' has no such setting."
-              .formatted(
-                  settings.key(settings.unknown().iterator().next()), found.name()),
+              .formatted(settings.key(settings.unknown().iterator().next()), found.name()),
           "Correct the name or remove it; it has %s.".formatted(settings.asked()));
     }
     return new AddedTransport(found.name(), made, context);

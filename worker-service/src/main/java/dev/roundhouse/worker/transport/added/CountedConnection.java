@@ -64,8 +64,7 @@ final class CountedConnection implements ClientConnection {
       Submission made =
           inference
               .engine()
-              .submit(
-                  inference.request(request, memory.peerNumber(), admitted.rights(), answer));
+              .submit(inference.request(request, memory.peerNumber(), admitted.rights(), answer));
       submitted = true;
       answer.submitted(made);
       if (closed) {

@@ -92,7 +92,8 @@ final class TransportJars {
   private static List<Found> providers(ClassLoader loader, String from) {
     List<Found> found = new ArrayList<>();
     try {
-      Iterator<TransportProvider> all = ServiceLoader.load(TransportProvider.class, loader).iterator();
+      Iterator<TransportProvider> all =
+          ServiceLoader.load(TransportProvider.class, loader).iterator();
       while (all.hasNext()) {
         TransportProvider provider = all.next();
         found.add(new Found(provider, String.valueOf(provider.name()), from));

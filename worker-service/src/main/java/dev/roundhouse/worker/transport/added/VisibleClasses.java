@@ -4,8 +4,8 @@ import dev.roundhouse.engine.transport.TransportProvider;
 import java.util.List;
 
 /**
- * What a transport's jar sees of the worker: the API, and SLF4J to log by. Everything else it brings
- * itself, in whatever version: it meets none of the worker's.
+ * What a transport's jar sees of the worker: the API, and SLF4J to log by. Everything else it
+ * brings itself, in whatever version: it meets none of the worker's.
  */
 final class VisibleClasses extends ClassLoader {
   private static final List<String> VISIBLE =
