@@ -610,7 +610,7 @@ public enum Metric {
       of(WORKER),
       COUNTER,
       "roundhouse_stream_ended_total",
-      "Tensor streams that the server ended, by `reason`: `handshake`, `window`, `truncated`, `stalled`, `unread`, `replaced`, `failed`",
+      "Tensor streams that the server ended, by `reason`: `plain_text`, `tls`, `handshake`, `window`, `truncated`, `stalled`, `unread`, `replaced`, `failed`",
       "`StreamLoad`",
       "reason"),
   TRANSPORT_CONNECTIONS_OPEN(

@@ -2,17 +2,23 @@ package dev.roundhouse.worker.wiring;
 
 import dev.roundhouse.engine.Engine;
 import dev.roundhouse.platform.access.Access;
+import dev.roundhouse.platform.config.StartRefusedException;
 import dev.roundhouse.platform.process.DescriptorShare;
 import dev.roundhouse.platform.text.ClientText;
+import dev.roundhouse.platform.tls.BundleContext;
+import dev.roundhouse.transport.http2.ServerTls;
 import dev.roundhouse.transport.memory.PeerMemory;
 import dev.roundhouse.worker.actuator.StreamMeters;
 import dev.roundhouse.worker.config.StreamProperties;
+import dev.roundhouse.worker.config.StreamSslProperties;
 import dev.roundhouse.worker.config.WorkerProperties;
 import dev.roundhouse.worker.transport.Inference;
 import dev.roundhouse.worker.transport.tstream.StreamServer;
 import dev.roundhouse.worker.transport.tstream.StreamSettings;
+import io.netty.handler.ssl.ClientAuth;
 import java.net.InetSocketAddress;
 import org.jspecify.annotations.Nullable;
+import org.springframework.boot.ssl.SslBundles;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Condition;
 import org.springframework.context.annotation.ConditionContext;
@@ -26,6 +32,7 @@ import org.springframework.core.type.AnnotatedTypeMetadata;
 @Conditional(StreamConfiguration.IsOn.class)
 class StreamConfiguration {
   private static final String PORT = WorkerProperties.PREFIX + ".stream.port";
+  private static final String SSL = WorkerProperties.PREFIX + ".stream.ssl";
   private static final String SOCKET = WorkerProperties.PREFIX + ".stream.socket";
 
   /**
@@ -43,12 +50,14 @@ class StreamConfiguration {
       Access access,
       ClientText texts,
       PeerMemory memory,
+      SslBundles bundles,
       Engine engine) {
     StreamProperties own = properties.stream();
     int connections = ofGrpcShare(own, own.maxConnections());
     StreamSettings settings =
         new StreamSettings(
             address(own),
+            tls(own, bundles),
             own.socket(),
             connections,
             own.handshakeTimeout().toNanos(),
@@ -66,6 +75,41 @@ class StreamConfiguration {
     return own.address() == null
         ? new InetSocketAddress(own.port())
         : new InetSocketAddress(own.address(), own.port());
+  }
+
+  /** Null for plain text. */
+  private static @Nullable BundleContext tls(StreamProperties own, SslBundles bundles) {
+    StreamSslProperties ssl = own.ssl();
+    String name = ssl.bundle();
+    if (name == null || name.isEmpty()) {
+      if (ssl.clientAuth() != StreamSslProperties.ClientAuth.NONE) {
+        throw new StartRefusedException(
+            SSL + ".client-auth is set, and " + SSL + ".bundle is not: plain text has none.",
+            "Name a bundle of spring.ssl.bundle, or remove it.");
+      }
+      return null;
+    }
+    if (own.port() < 0) {
+      throw new StartRefusedException(
+          SSL + ".bundle is set, and there is no port: a socket in the file system has no TLS.",
+          "Set " + PORT + ", or remove it.");
+    }
+    ClientAuth clients =
+        switch (ssl.clientAuth()) {
+          case NONE -> ClientAuth.NONE;
+          case OPTIONAL -> ClientAuth.OPTIONAL;
+          case REQUIRE -> ClientAuth.REQUIRE;
+        };
+    return BundleContext.of(
+        bundles,
+        "the server of tensor streams",
+        name,
+        bundle ->
+            ServerTls.contextOf(
+                StreamServer.ALPN,
+                bundle.getManagers().getKeyManagerFactory(),
+                bundle.getManagers().getTrustManagerFactory(),
+                clients));
   }
 
   @Bean

@@ -261,7 +261,10 @@ class TransportConfiguration {
         ? others
         : others.and(
             new Doors.Door(
-                WorkerProperties.PREFIX + ".stream.address", streams.address(), false, false));
+                WorkerProperties.PREFIX + ".stream.address",
+                streams.address(),
+                streams.ssl().isOn(),
+                streams.ssl().verifiesClients()));
   }
 
   @Bean

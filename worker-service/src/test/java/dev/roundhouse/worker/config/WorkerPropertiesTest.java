@@ -619,7 +619,14 @@ class WorkerPropertiesTest {
     assertThat(bind().stream())
         .isEqualTo(
             new StreamProperties(
-                -1, null, null, 10_000, 4096, DataSize.ofMegabytes(64), Duration.ofSeconds(5)));
+                -1,
+                null,
+                null,
+                new StreamSslProperties(null, StreamSslProperties.ClientAuth.NONE),
+                10_000,
+                4096,
+                DataSize.ofMegabytes(64),
+                Duration.ofSeconds(5)));
   }
 
   @Test
@@ -629,6 +636,8 @@ class WorkerPropertiesTest {
                 "stream.port=8003",
                 "stream.address=127.0.0.1",
                 "stream.socket=/run/roundhouse/stream",
+                "stream.ssl.bundle=public",
+                "stream.ssl.client-auth=require",
                 "stream.max-connections=7",
                 "stream.max-window=8",
                 "stream.window-size=9MB",
@@ -639,6 +648,7 @@ class WorkerPropertiesTest {
                 8003,
                 InetAddress.getByName("127.0.0.1"),
                 Path.of("/run/roundhouse/stream"),
+                new StreamSslProperties("public", StreamSslProperties.ClientAuth.REQUIRE),
                 7,
                 8,
                 DataSize.ofMegabytes(9),

@@ -14,6 +14,7 @@ import io.grpc.StatusException;
 import java.net.SocketAddress;
 import java.util.EnumSet;
 import java.util.Set;
+import javax.net.ssl.SSLSession;
 import org.jspecify.annotations.Nullable;
 
 /** Answers hellos: who may send, to what, and how much at a time. Thread-safe; does not block. */
@@ -50,7 +51,11 @@ final class Handshake {
     this.windowBytes = windowBytes;
   }
 
-  Agreed answer(ClientHello hello, SocketAddress from) throws HelloRefusedException {
+  /**
+   * @param session of TLS; null for plain text
+   */
+  Agreed answer(ClientHello hello, SocketAddress from, @Nullable SSLSession session)
+      throws HelloRefusedException {
     int version = ClientHello.VERSION;
     if (hello.lowest() > version || hello.highest() < version) {
       throw new HelloRefusedException(
@@ -64,7 +69,7 @@ final class Handshake {
           "the hello asks for a window of %s messages; from 1 to %d are possible"
               .formatted(Integer.toUnsignedString(hello.window()), Integer.MAX_VALUE));
     }
-    CallerRights rights = admit(hello, from);
+    CallerRights rights = admit(hello, from, session);
     StreamTarget target = targets.find(hello);
     Set<StreamOption> options = EnumSet.noneOf(StreamOption.class);
     options.addAll(hello.options());
@@ -76,14 +81,15 @@ final class Handshake {
     return new Agreed(reply, target, options, window, rights);
   }
 
-  private @Nullable CallerRights admit(ClientHello hello, SocketAddress from)
+  private @Nullable CallerRights admit(
+      ClientHello hello, SocketAddress from, @Nullable SSLSession session)
       throws HelloRefusedException {
     if (access.isFree(METHOD)) {
       return null;
     }
     String token = hello.token();
     Credentials shown =
-        new Credentials(from, null, token.isEmpty() ? null : "Bearer " + token, null);
+        new Credentials(from, session, token.isEmpty() ? null : "Bearer " + token, null);
     try {
       Admitted caller = access.admit(METHOD.category(), false, "TSTREAM", shown);
       caller.requireModel(hello.model());

@@ -12,8 +12,11 @@ import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.socket.ChannelInputShutdownEvent;
+import io.netty.handler.ssl.SslCloseCompletionEvent;
+import io.netty.handler.ssl.SslHandler;
 import io.netty.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import javax.net.ssl.SSLSession;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -28,6 +31,7 @@ final class StreamConnection extends ChannelInboundHandlerAdapter {
   private final StreamServer server;
   private final Channel channel;
   private final ConnectionMemory memory;
+  private final @Nullable SslHandler tls;
 
   // The rest is the event loop's.
 
@@ -38,10 +42,15 @@ final class StreamConnection extends ChannelInboundHandlerAdapter {
   /** It was refused: what comes now is forgotten. */
   private boolean refused;
 
-  StreamConnection(StreamServer server, Channel channel, ConnectionMemory memory) {
+  /**
+   * @param tls null for plain text
+   */
+  StreamConnection(
+      StreamServer server, Channel channel, ConnectionMemory memory, @Nullable SslHandler tls) {
     this.server = server;
     this.channel = channel;
     this.memory = memory;
+    this.tls = tls;
   }
 
   @Override
@@ -110,10 +119,19 @@ final class StreamConnection extends ChannelInboundHandlerAdapter {
     if (server.isDraining()) {
       throw new HelloRefusedException(HelloStatus.NOT_READY, StreamServer.EXITING);
     }
-    Handshake.Agreed agreed = server.handshake().answer(said, channel.remoteAddress());
+    Handshake.Agreed agreed = server.handshake().answer(said, channel.remoteAddress(), session());
     forgetHello();
     open = new OpenStream(server, channel, memory, agreed);
     channel.write(Unpooled.wrappedBuffer(agreed.reply().encoded()));
+  }
+
+  private @Nullable SSLSession session() {
+    return tls == null ? null : tls.engine().getSession();
+  }
+
+  /** There is no TLS yet by which anything could be told. */
+  private boolean isUnsecured() {
+    return tls != null && !tls.handshakeFuture().isSuccess();
   }
 
   private void forgetHello() {
@@ -139,6 +157,10 @@ final class StreamConnection extends ChannelInboundHandlerAdapter {
   private void onNoHello() {
     if (open == null && !refused) {
       server.load().ended(End.HANDSHAKE);
+      if (isUnsecured()) {
+        channel.close();
+        return;
+      }
       refuse(
           new HelloRefusedException(
               HelloStatus.BAD_HELLO,
@@ -158,6 +180,8 @@ final class StreamConnection extends ChannelInboundHandlerAdapter {
   private void onDrain() {
     if (open != null) {
       open.drain();
+    } else if (isUnsecured()) {
+      channel.close();
     } else if (!refused && channel.isActive()) {
       refuse(new HelloRefusedException(HelloStatus.NOT_READY, StreamServer.EXITING));
     }
@@ -179,7 +203,9 @@ final class StreamConnection extends ChannelInboundHandlerAdapter {
   /** The client sends no more. */
   @Override
   public void userEventTriggered(ChannelHandlerContext context, Object event) {
-    if (!(event instanceof ChannelInputShutdownEvent)) {
+    boolean isEnd =
+        event instanceof ChannelInputShutdownEvent || event == SslCloseCompletionEvent.SUCCESS;
+    if (!isEnd) {
       return;
     }
     if (open != null) {

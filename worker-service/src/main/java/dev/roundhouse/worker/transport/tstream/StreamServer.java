@@ -21,6 +21,8 @@ import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.ChannelInitializer;
 import io.netty.channel.ChannelOption;
+import io.netty.handler.ssl.SslContext;
+import io.netty.handler.ssl.SslHandler;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.nio.file.Files;
@@ -32,6 +34,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
+import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -39,12 +43,18 @@ import org.slf4j.LoggerFactory;
 /** Listens for streams, over TCP and at a socket in the file system. Thread-safe. */
 public final class StreamServer implements Transport {
   private static final Logger log = LoggerFactory.getLogger(StreamServer.class);
+
+  /** What TLS clients name, if they name anything. */
+  public static final String ALPN = "tstream/1";
+
   private static final int MAX_THREADS = 8;
   private static final int STOP_SECONDS = 5;
   private static final long LOOK_MILLIS = 20;
 
   /** Handlers, the state of a stream, and what was last read. */
   private static final long CONNECTION_BYTES = 16 << 10;
+
+  private static final long TLS_BYTES = 96 << 10;
 
   /** After which a client for which there was no room may try again. */
   private static final int RETRY_MILLIS = 1_000;
@@ -133,24 +143,25 @@ public final class StreamServer implements Transport {
   private void listen(EventLoops own) throws IOException {
     InetSocketAddress address = settings.address();
     if (address != null) {
-      Channel bound = own.listen(configured(own.bootstrap()), address);
+      Channel bound = own.listen(configured(own.bootstrap(), settings.tls()), address);
       listening.add(bound);
       port = ((InetSocketAddress) bound.localAddress()).getPort();
     }
     if (settings.socket() != null) {
       SocketFile file = new SocketFile(settings.socket());
       file.makeRoom();
-      listening.add(own.listen(configured(own.localBootstrap()), file.address()));
+      listening.add(own.listen(configured(own.localBootstrap(), null), file.address()));
     }
   }
 
-  private ServerBootstrap configured(ServerBootstrap bootstrap) {
+  private ServerBootstrap configured(
+      ServerBootstrap bootstrap, @Nullable Supplier<SslContext> tls) {
     return bootstrap
         .childOption(ChannelOption.ALLOW_HALF_CLOSURE, true)
         .childOption(
             ChannelOption.RECVBUF_ALLOCATOR,
             new AdaptiveRecvByteBufAllocator(LEAST_READ, FIRST_READ, MOST_READ))
-        .childHandler(new Accepted());
+        .childHandler(new Accepted(tls));
   }
 
   /** The TCP port; none before it listens, and without one. */
@@ -164,6 +175,12 @@ public final class StreamServer implements Transport {
   }
 
   private final class Accepted extends ChannelInitializer<Channel> {
+    private final @Nullable Supplier<SslContext> tls;
+
+    Accepted(@Nullable Supplier<SslContext> tls) {
+      this.tls = tls;
+    }
+
     @Override
     protected void initChannel(Channel channel) {
       int most = settings.maxConnections();
@@ -174,17 +191,25 @@ public final class StreamServer implements Transport {
         return;
       }
       if (open > most) {
-        noRoom(channel, "roundhouse.worker.stream.max-connections is " + most);
+        noRoom(channel, tls, "roundhouse.worker.stream.max-connections is " + most);
         return;
       }
       AtomicReference<@Nullable StreamConnection> opened = new AtomicReference<>();
       ConnectionMemory own =
-          memory.open(channel.remoteAddress(), CONNECTION_BYTES, () -> relieve(opened.get()));
+          memory.open(
+              channel.remoteAddress(),
+              tls == null ? CONNECTION_BYTES : TLS_BYTES,
+              () -> relieve(opened.get()));
       if (own == null) {
-        noRoom(channel, "the memory for connections is used up, or your address's part of it");
+        noRoom(channel, tls, "the memory for connections is used up, or your address's part of it");
         return;
       }
-      StreamConnection stream = new StreamConnection(StreamServer.this, channel, own);
+      SslHandler secured = tls == null ? null : tls.get().newHandler(channel.alloc());
+      if (secured != null) {
+        secured.setHandshakeTimeoutMillis(0); // the hello's time is its time too
+        channel.pipeline().addLast(new TlsGate(StreamServer.this), secured);
+      }
+      StreamConnection stream = new StreamConnection(StreamServer.this, channel, own, secured);
       opened.set(stream);
       streams.add(stream);
       channel
@@ -207,9 +232,15 @@ public final class StreamServer implements Transport {
     }
   }
 
-  /** Tells a client to come again. */
-  private void noRoom(Channel channel, String why) {
+  /**
+   * Tells a client to come again; not by TLS, which takes the most of what there is no room for.
+   */
+  private void noRoom(Channel channel, @Nullable Supplier<SslContext> tls, String why) {
     load.refused(HelloStatus.OVERLOADED);
+    if (tls != null) {
+      channel.close();
+      return;
+    }
     String text = "there is no room for another connection: " + why;
     ServerReply reply =
         new ServerReply(
@@ -291,7 +322,10 @@ public final class StreamServer implements Transport {
 
   /** Closes a connection at once: its client must not wait for what never comes. */
   void onFailure(Channel channel, Throwable cause) {
-    if (!(cause instanceof IOException)) { // that is a client which has gone
+    if (cause instanceof SSLException || cause.getCause() instanceof SSLException) {
+      load.ended(StreamLoad.End.TLS);
+      log.debug("TLS with {} ends", channel.remoteAddress(), cause);
+    } else if (!(cause instanceof IOException)) { // that is a client which has gone
       load.ended(StreamLoad.End.FAILED);
       warn("a stream is closed, because something is wrong in the server", cause);
     }
