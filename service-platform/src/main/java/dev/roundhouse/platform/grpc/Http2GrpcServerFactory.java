@@ -27,15 +27,31 @@ import org.springframework.grpc.server.DefaultGrpcServerFactory;
 /** Makes our own gRPC server by Boot's settings under {@code spring.grpc.server}. */
 public final class Http2GrpcServerFactory extends DefaultGrpcServerFactory<Http2ServerBuilder> {
   private final GrpcServerProperties settings;
+  private final int port;
   private final SslBundles bundles;
 
+  /** At the port of the settings. */
+  public Http2GrpcServerFactory(
+      GrpcServerProperties settings, SslBundles bundles, Consumer<Http2ServerBuilder> customizer) {
+    this(
+        settings,
+        Objects.requireNonNull(settings.getPort(), "spring.grpc.server.port"),
+        bundles,
+        customizer);
+  }
+
   /**
+   * @param port in place of the one of the settings
    * @param customizer has the last word
    */
   public Http2GrpcServerFactory(
-      GrpcServerProperties settings, SslBundles bundles, Consumer<Http2ServerBuilder> customizer) {
+      GrpcServerProperties settings,
+      int port,
+      SslBundles bundles,
+      Consumer<Http2ServerBuilder> customizer) {
     super("*", List.of(customizer::accept));
     this.settings = settings;
+    this.port = port;
     this.bundles = bundles;
   }
 
@@ -48,7 +64,6 @@ public final class Http2GrpcServerFactory extends DefaultGrpcServerFactory<Http2
           "Remove spring.grpc.server.netty.");
     }
     InetAddress address = settings.getAddress();
-    int port = Objects.requireNonNull(settings.getPort(), "spring.grpc.server.port");
     Http2ServerBuilder builder =
         Http2ServerBuilder.forAddress(
             address == null ? new InetSocketAddress(port) : new InetSocketAddress(address, port));

@@ -165,12 +165,14 @@ class EngineConfiguration {
       Engine engine,
       HttpServerSettings operators,
       ObjectProvider<HttpFront> front,
+      ObjectProvider<HttpTransport> v1,
       WorkerProperties properties) {
     Runnable leave =
         () -> {
           readiness.stop();
           operators.leave();
           front.ifAvailable(HttpFront::leave);
+          v1.ifAvailable(HttpTransport::leave);
         };
     LameDuck duck = new LameDuck(context, leave, properties.server().lameDuck());
     var unused = engine.failing().thenRun(duck::end); // then there is nothing that could be served

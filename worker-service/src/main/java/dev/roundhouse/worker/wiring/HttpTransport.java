@@ -7,27 +7,41 @@ import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 
-/** HTTP, which Boot starts as the web server of the application. */
+/** A server of HTTP: Boot's web server of the application, or one that is ours to start. */
 final class HttpTransport implements Transport {
+  private final String name;
   private final HttpFront front;
+  private final boolean isBoots;
 
-  HttpTransport(HttpFront front) {
+  /**
+   * @param isBoots whether Boot starts it
+   */
+  HttpTransport(String name, HttpFront front, boolean isBoots) {
+    this.name = name;
+    this.isBoots = isBoots;
     this.front = front;
   }
 
   @Override
   public String name() {
-    return "http";
+    return name;
   }
 
   @Override
   public void start() {
-    // Boot has done it
+    if (!isBoots) {
+      front.start();
+    }
   }
 
   @Override
   public List<Integer> ports() {
     return front.getPort() < 0 ? List.of() : List.of(front.getPort());
+  }
+
+  /** Makes clients go elsewhere, while they are still served. */
+  void leave() {
+    front.leave();
   }
 
   @Override

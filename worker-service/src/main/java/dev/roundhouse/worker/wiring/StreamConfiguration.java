@@ -36,11 +36,13 @@ class StreamConfiguration {
   private static final String SOCKET = WorkerProperties.PREFIX + ".stream.socket";
 
   /**
-   * Connections that gRPC, or streams, may have: where both are served, they halve the file
-   * descriptors that are gRPC's alone otherwise.
+   * Connections that a port of gRPC, or streams, may have: they share the file descriptors that are
+   * gRPC's alone otherwise.
    */
-  static int ofGrpcShare(StreamProperties streams, int configured) {
-    return DescriptorShare.ofProcess().connections(configured, streams.isOn() ? 2 : 1);
+  static int ofGrpcShare(WorkerProperties properties, int configured) {
+    int ports =
+        1 + (properties.stream().isOn() ? 1 : 0) + (properties.v1().grpcPort() >= 0 ? 1 : 0);
+    return DescriptorShare.ofProcess().connections(configured, ports);
   }
 
   @Bean
@@ -53,7 +55,7 @@ class StreamConfiguration {
       SslBundles bundles,
       Engine engine) {
     StreamProperties own = properties.stream();
-    int connections = ofGrpcShare(own, own.maxConnections());
+    int connections = ofGrpcShare(properties, own.maxConnections());
     StreamSettings settings =
         new StreamSettings(
             address(own),

@@ -2,6 +2,7 @@ package dev.roundhouse.worker.wiring;
 
 import dev.roundhouse.engine.transport.Transport;
 import dev.roundhouse.platform.access.Access;
+import dev.roundhouse.platform.config.StartRefusedException;
 import dev.roundhouse.platform.rest.HttpFront;
 import dev.roundhouse.platform.text.ClientText;
 import dev.roundhouse.transport.memory.PeerMemory;
@@ -25,6 +26,7 @@ import org.springframework.grpc.server.lifecycle.GrpcServerLifecycle;
 /** All transports, as one list, and what starts and stops them. */
 @Configuration(proxyBeanMethods = false)
 class TransportListConfiguration {
+  private static final String V1 = WorkerProperties.PREFIX + ".v1";
   private static final String FOLDER = WorkerProperties.PREFIX + ".server.transports-directory";
 
   @Bean
@@ -59,13 +61,23 @@ class TransportListConfiguration {
   Transports transports(
       GrpcTransport grpc,
       HttpFront front,
+      WorkerProperties properties,
       Environment environment,
+      ObjectProvider<ServerTransport> v1Grpc,
+      ObjectProvider<HttpTransport> v1Http,
       ObjectProvider<StreamServer> streams,
       AddedTransports added) {
+    if (properties.v1().hasOwnPorts() && !properties.v1().enabled()) {
+      throw new StartRefusedException(
+          V1 + " has a port of its own, and " + V1 + ".enabled is not true.",
+          "Write " + V1 + ".enabled=true, or remove the ports.");
+    }
     List<Transport> all = new ArrayList<>();
     all.add(grpc);
-    all.add(new HttpTransport(front));
+    all.add(new HttpTransport("http", front, true));
     all.add(new OperatorsTransport(environment));
+    v1Grpc.ifAvailable(all::add);
+    v1Http.ifAvailable(all::add);
     streams.ifAvailable(all::add);
     all.addAll(added.all());
     return new Transports(all);

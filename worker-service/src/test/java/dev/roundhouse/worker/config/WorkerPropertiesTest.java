@@ -75,12 +75,13 @@ class WorkerPropertiesTest {
 
   @Test
   void shouldHaveDefaultsForV1() {
-    assertThat(bind().v1()).isEqualTo(new V1Properties(false));
+    assertThat(bind().v1()).isEqualTo(new V1Properties(false, -1, -1));
   }
 
   @Test
   void shouldMapEveryKeyOfV1() {
-    assertThat(bind("v1.enabled=true").v1()).isEqualTo(new V1Properties(true));
+    assertThat(bind("v1.enabled=true", "v1.grpc-port=8011", "v1.http-port=8010").v1())
+        .isEqualTo(new V1Properties(true, 8011, 8010));
   }
 
   @Test
