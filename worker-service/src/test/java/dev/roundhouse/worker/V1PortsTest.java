@@ -98,8 +98,7 @@ class V1PortsTest {
     start(ON, GRPC, HTTP);
     GRPCServiceBlockingStub v1 = stub();
 
-    assertThat(v1.infer(request()).getRawOutputList())
-        .containsExactly(WorkerTest.floats(2, 4));
+    assertThat(v1.infer(request()).getRawOutputList()).containsExactly(WorkerTest.floats(2, 4));
     HttpResponse<byte[]> answer = worker.send(infer("http", "v1-http"));
     assertThat(answer.statusCode()).isEqualTo(200);
     assertThat(answer.body()).startsWith(StreamPeer.floats(2, 4));
@@ -128,8 +127,7 @@ class V1PortsTest {
   void shouldServeItByOneProtocolAlone() throws Exception {
     start(ON, GRPC);
 
-    assertThat(stub().infer(request()).getRawOutputList())
-        .containsExactly(WorkerTest.floats(2, 4));
+    assertThat(stub().infer(request()).getRawOutputList()).containsExactly(WorkerTest.floats(2, 4));
     assertThat(worker.get("http", "/api/health/ready")).startsWith("404 ");
     assertThat(worker.get("metrics", "/actuator/info")).doesNotContain("v1-http");
   }
@@ -141,8 +139,7 @@ class V1PortsTest {
     Path tokens = folder.resolve("tokens");
     Files.writeString(tokens, "sha256:" + HexFormat.of().formatHex(hash) + "\n");
     String of = "--roundhouse.worker.access.";
-    start(
-        ON, GRPC, HTTP, of + "inference=token", of + "identities.team.token-files=" + tokens);
+    start(ON, GRPC, HTTP, of + "inference=token", of + "identities.team.token-files=" + tokens);
 
     assertThat(code(() -> stub().infer(request()))).isEqualTo(Status.Code.UNAUTHENTICATED);
     assertThat(worker.send(infer("http", "v1-http")).statusCode()).isEqualTo(401);
@@ -181,7 +178,8 @@ class V1PortsTest {
     trusting.init(null, keys.trust().getTrustManagers(), null);
     try (HttpClient client = HttpClient.newBuilder().sslContext(trusting).build()) {
       assertThat(
-              client.send(infer("https", "v1-http").build(), BodyHandlers.discarding())
+              client
+                  .send(infer("https", "v1-http").build(), BodyHandlers.discarding())
                   .statusCode())
           .isEqualTo(200);
     }
@@ -212,8 +210,7 @@ class V1PortsTest {
     worker = null;
     start();
     String taken = "--roundhouse.worker.v1.grpc-port=" + worker.port("grpc");
-    assertThatThrownBy(
-            () -> new RunningWorker(repository, TestBundle.DOUBLE, ON, taken).close())
+    assertThatThrownBy(() -> new RunningWorker(repository, TestBundle.DOUBLE, ON, taken).close())
         .hasStackTraceContaining(
             "The transport 'v1-grpc' cannot be started: roundhouse.worker.v1.grpc-port="
                 + worker.port("grpc"));

@@ -117,7 +117,8 @@ class HttpServerConfiguration {
     V1Protocol protocol = v1.getIfAvailable();
     RequestRoutes rest =
         protocol == null || properties.v1().hasOwnPorts()
-            ? ofTexts : new V1Routes(protocol, texts, bodies, ofTexts);
+            ? ofTexts
+            : new V1Routes(protocol, texts, bodies, ofTexts);
     return new InferRoutes(inference, models, texts, bodies, rest);
   }
 

@@ -78,8 +78,7 @@ class V1PortsConfiguration {
       SslBundles bundles,
       Consumer<Http2ServerBuilder> grpcSettings) {
     int port = properties.v1().grpcPort();
-    Http2GrpcServerFactory factory =
-        new Http2GrpcServerFactory(grpc, port, bundles, grpcSettings);
+    Http2GrpcServerFactory factory = new Http2GrpcServerFactory(grpc, port, bundles, grpcSettings);
     factory.addService(configurer.configure(new GrpcServiceSpec(v1.service(), null), factory));
     return new ServerTransport("v1-grpc", GRPC + "=" + port, factory.createServer());
   }
