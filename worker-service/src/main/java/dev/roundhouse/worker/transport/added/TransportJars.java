@@ -57,23 +57,21 @@ final class TransportJars {
   private static List<Found> inJar(Path jar) {
     try (JarFile file = new JarFile(jar.toFile())) {
       if (file.getEntry(SERVICE) == null) {
-        throw refused(
+        throw new StartRefusedException(
             "The jar %s holds no transport: it has no %s.".formatted(jar, SERVICE),
-            "Put that file into it, with the name of the class that implements TransportProvider, or take the jar out of the folder.",
-            null);
+            "Put that file into it, with the name of the class that implements TransportProvider, or take the jar out of the folder.");
       }
     } catch (IOException e) {
-      throw refused(
+      throw new StartRefusedException(
           "%s is no jar that can be read: %s.".formatted(jar, e.getMessage()),
           "Copy it again, or take it out of the folder.",
           e);
     }
     List<Found> found = providers(loader(jar), "the jar " + jar);
     if (found.isEmpty()) {
-      throw refused(
+      throw new StartRefusedException(
           "The jar %s holds no transport: its %s is empty.".formatted(jar, SERVICE),
-          "Write the name of the class that implements TransportProvider there.",
-          null);
+          "Write the name of the class that implements TransportProvider there.");
     }
     return found;
   }
@@ -99,16 +97,11 @@ final class TransportJars {
         found.add(new Found(provider, String.valueOf(provider.name()), from));
       }
     } catch (RuntimeException | Error e) {
-      throw refused(
+      throw new StartRefusedException(
           "A transport of %s cannot be made: %s.".formatted(from, e),
           "Build it against this version's API (docs/transports.md), or take it away.",
           e);
     }
     return found;
-  }
-
-  private static StartRefusedException refused(
-      String what, String fix, @org.jspecify.annotations.Nullable Throwable cause) {
-    return new StartRefusedException(what, fix, cause);
   }
 }
