@@ -106,7 +106,7 @@ class GatewayStreamAccessTest {
             true,
             InstantSource.system())) {
       return Objects.requireNonNull(
-          new StreamAccess(worker).admit(hello, HelloToken.read(hello.token()), ELSEWHERE));
+          new StreamAccess(worker).admit(hello, HelloToken.read(hello.token()), ELSEWHERE, null));
     }
   }
 

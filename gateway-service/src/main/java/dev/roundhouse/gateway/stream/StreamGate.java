@@ -63,7 +63,7 @@ public final class StreamGate {
             counts,
             texts,
             memory,
-            (channel, own) -> new ClientStream(this, channel, own),
+            (channel, own, secured) -> new ClientStream(this, channel, own),
             failed);
   }
 

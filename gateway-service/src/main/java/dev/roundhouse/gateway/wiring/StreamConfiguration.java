@@ -65,6 +65,7 @@ class StreamConfiguration {
         new StreamPortSettings(
             KEYS,
             StreamPortSettings.address(own.port(), own.address()),
+            false,
             own.socket(),
             ofGrpcShare(own, own.maxConnections(), DESCRIPTORS),
             StreamGate.CONNECTION_BYTES);

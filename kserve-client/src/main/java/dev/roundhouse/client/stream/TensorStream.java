@@ -15,6 +15,7 @@ import java.net.StandardSocketOptions;
 import java.net.UnixDomainSocketAddress;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.nio.channels.ByteChannel;
 import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -22,6 +23,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Set;
 import java.util.zip.CRC32C;
+import javax.net.ssl.SSLContext;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -41,7 +43,7 @@ public final class TensorStream implements AutoCloseable {
   private static final int MOST_TEXT_BYTES = 1 << 16;
   private static final int PLACE_BYTES = 2 * Long.BYTES;
 
-  private final SocketChannel channel;
+  private final ByteChannel channel;
   private final ByteBuffer read = buffer(READ_BYTES).flip();
   private final ServerReply reply;
   private final StreamSpec spec;
@@ -63,7 +65,7 @@ public final class TensorStream implements AutoCloseable {
 
   private String endText = "";
 
-  private TensorStream(SocketChannel channel, ClientHello hello) throws IOException {
+  private TensorStream(ByteChannel channel, ClientHello hello) throws IOException {
     this.channel = channel;
     write(ByteBuffer.wrap(hello.encoded()));
     reply = readReply();
@@ -120,6 +122,30 @@ public final class TensorStream implements AutoCloseable {
     } catch (Throwable e) {
       channel.close();
       throw e;
+    }
+  }
+
+  /**
+   * As {@link #open(SocketAddress, ClientHello)}, by TLS.
+   *
+   * @param address whose host must be in the server's certificate
+   * @param tls what is trusted, and the certificate that is shown, if any
+   */
+  public static TensorStream open(InetSocketAddress address, ClientHello hello, SSLContext tls)
+      throws IOException {
+    requireTensors(hello);
+    TlsChannel channel = TlsChannel.connect(address, tls);
+    try {
+      return new TensorStream(channel, hello);
+    } catch (Throwable e) {
+      channel.close();
+      throw e;
+    }
+  }
+
+  private static void requireTensors(ClientHello hello) {
+    if (hello.options().contains(StreamOption.SHARED_MEMORY)) {
+      throw new IllegalArgumentException("this client sends tensors, and no places of them");
     }
   }
 

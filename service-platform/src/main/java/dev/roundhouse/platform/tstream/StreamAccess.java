@@ -8,6 +8,7 @@ import dev.roundhouse.platform.access.ApiMethod;
 import dev.roundhouse.platform.access.Credentials;
 import io.grpc.StatusException;
 import java.net.SocketAddress;
+import javax.net.ssl.SSLSession;
 import org.jspecify.annotations.Nullable;
 
 /** Asks {@link Access} about hellos. Thread-safe; does not block. */
@@ -23,15 +24,17 @@ public final class StreamAccess {
   }
 
   /**
+   * @param session of TLS; null for plain text
    * @return null when nothing is checked
    * @throws HelloRefusedException when the caller may not send to the model, or must say who it is
    */
-  public @Nullable Admitted admit(ClientHello hello, HelloToken token, SocketAddress from)
+  public @Nullable Admitted admit(
+      ClientHello hello, HelloToken token, SocketAddress from, @Nullable SSLSession session)
       throws HelloRefusedException {
     if (access.isFree(METHOD)) {
       return null;
     }
-    Credentials shown = new Credentials(from, null, token.authorization(), token.sealed());
+    Credentials shown = new Credentials(from, session, token.authorization(), token.sealed());
     try {
       Admitted caller = access.admit(METHOD.category(), false, "TSTREAM", shown);
       caller.requireModel(hello.model());

@@ -27,7 +27,6 @@ import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
-import java.util.function.BiFunction;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -58,6 +57,9 @@ public final class StreamPort {
 
   private static final long ENDING_NANOS = TimeUnit.SECONDS.toNanos(5);
 
+  /** What TLS takes of the memory for a connection. */
+  private static final long TLS_BYTES = 80 << 10;
+
   private static final int LEAST_READ = 1 << 10;
   private static final int FIRST_READ = 1 << 13;
   private static final int MOST_READ = 1 << 16;
@@ -66,7 +68,7 @@ public final class StreamPort {
   private final StreamPortLoad load;
   private final ClientText texts;
   private final PeerMemory memory;
-  private final BiFunction<Channel, ConnectionMemory, ? extends StreamPeer> peers;
+  private final Peers peers;
   private final Consumer<Throwable> failed;
   private final Set<StreamPeer> open = ConcurrentHashMap.newKeySet();
   private final List<Channel> listening = new ArrayList<>();
@@ -74,9 +76,19 @@ public final class StreamPort {
   private volatile int port;
   private volatile boolean draining;
 
+  /** Makes what handles a connection, and adds what is to stand before it in its pipeline. */
+  @FunctionalInterface
+  public interface Peers {
+    /**
+     * On the connection's event loop.
+     *
+     * @param secured whether its client is to speak TLS
+     */
+    StreamPeer open(Channel channel, ConnectionMemory memory, boolean secured);
+  }
+
   /**
    * @param texts error texts for clients
-   * @param peers makes what handles a connection, on its event loop
    * @param failed called when a thread that serves sockets has ended
    */
   public StreamPort(
@@ -84,7 +96,7 @@ public final class StreamPort {
       StreamPortLoad load,
       ClientText texts,
       PeerMemory memory,
-      BiFunction<Channel, ConnectionMemory, ? extends StreamPeer> peers,
+      Peers peers,
       Consumer<Throwable> failed) {
     this.settings = settings;
     this.load = load;
@@ -107,31 +119,41 @@ public final class StreamPort {
       listen(own);
     } catch (IOException e) {
       var unused = own.stop(0); // with what listens already
-      throw e;
+      loops = null;
+      Throwable cause = e.getCause() == null ? e : e.getCause();
+      InetSocketAddress address = settings.address();
+      throw new IOException(
+          "%s.port=%d, socket=%s: %s"
+              .formatted(
+                  settings.keys(),
+                  address == null ? -1 : address.getPort(),
+                  settings.socket(),
+                  cause.getMessage()),
+          cause);
     }
   }
 
   private void listen(EventLoops own) throws IOException {
     InetSocketAddress address = settings.address();
     if (address != null) {
-      Channel bound = own.listen(configured(own.bootstrap()), address);
+      Channel bound = own.listen(configured(own.bootstrap(), settings.secured()), address);
       listening.add(bound);
       port = ((InetSocketAddress) bound.localAddress()).getPort();
     }
     if (settings.socket() != null) {
       SocketFile file = new SocketFile(settings.socket());
       file.makeRoom();
-      listening.add(own.listen(configured(own.localBootstrap()), file.address()));
+      listening.add(own.listen(configured(own.localBootstrap(), false), file.address()));
     }
   }
 
-  private ServerBootstrap configured(ServerBootstrap bootstrap) {
+  private ServerBootstrap configured(ServerBootstrap bootstrap, boolean secured) {
     return bootstrap
         .childOption(ChannelOption.ALLOW_HALF_CLOSURE, true)
         .childOption(
             ChannelOption.RECVBUF_ALLOCATOR,
             new AdaptiveRecvByteBufAllocator(LEAST_READ, FIRST_READ, MOST_READ))
-        .childHandler(new Accepted());
+        .childHandler(new Accepted(secured));
   }
 
   /** The TCP port; 0 before it listens, and without one. */
@@ -140,6 +162,12 @@ public final class StreamPort {
   }
 
   private final class Accepted extends ChannelInitializer<Channel> {
+    private final boolean secured;
+
+    Accepted(boolean secured) {
+      this.secured = secured;
+    }
+
     @Override
     protected void initChannel(Channel channel) {
       int most = settings.maxConnections();
@@ -150,18 +178,20 @@ public final class StreamPort {
         return;
       }
       if (now > most) {
-        noRoom(channel, "%s.max-connections is %d".formatted(settings.keys(), most));
+        noRoom(channel, secured, "%s.max-connections is %d".formatted(settings.keys(), most));
         return;
       }
       AtomicReference<@Nullable StreamPeer> opened = new AtomicReference<>();
       ConnectionMemory own =
           memory.open(
-              channel.remoteAddress(), settings.connectionBytes(), () -> relieve(opened.get()));
+              channel.remoteAddress(),
+              settings.connectionBytes() + (secured ? TLS_BYTES : 0),
+              () -> relieve(opened.get()));
       if (own == null) {
-        noRoom(channel, "the memory for connections is used up, or your address's part of it");
+        noRoom(channel, secured, "the memory for connections is used up, or your address's part of it");
         return;
       }
-      StreamPeer peer = peers.apply(channel, own);
+      StreamPeer peer = peers.open(channel, own, secured);
       opened.set(peer);
       open.add(peer);
       channel
@@ -189,9 +219,15 @@ public final class StreamPort {
     }
   }
 
-  /** Tells a client to come again. */
-  private void noRoom(Channel channel, String why) {
+  /**
+   * Tells a client to come again; not by TLS, which takes the most of what there is no room for.
+   */
+  private void noRoom(Channel channel, boolean secured, String why) {
     load.refused(HelloStatus.OVERLOADED);
+    if (secured) {
+      channel.close();
+      return;
+    }
     String text = "there is no room for another connection: " + why;
     ServerReply reply =
         new ServerReply(
@@ -237,6 +273,11 @@ public final class StreamPort {
    */
   public synchronized void stop(BooleanSupplier isBusy, long nanos) throws InterruptedException {
     drain();
+    EventLoops own = loops;
+    if (own == null) {
+      return; // a file in the socket's place is somebody else's
+    }
+    loops = null;
     long end = System.nanoTime() + nanos;
     try {
       while (isBusy.getAsBoolean() && System.nanoTime() < end) {
@@ -244,9 +285,7 @@ public final class StreamPort {
       }
     } finally {
       listening.forEach(Channel::close);
-      if (loops != null) {
-        loops.stop(STOP_SECONDS).awaitUninterruptibly();
-      }
+      own.stop(STOP_SECONDS).awaitUninterruptibly();
       if (settings.socket() != null) {
         try {
           Files.deleteIfExists(settings.socket());

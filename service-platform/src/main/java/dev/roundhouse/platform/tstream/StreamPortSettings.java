@@ -10,6 +10,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param keys of the settings, such as {@code roundhouse.worker.stream}
  * @param address over TCP; null for none
+ * @param secured whether clients over TCP are to speak TLS
  * @param socket in the file system; null for none
  * @param maxConnections further ones are told that there is no room
  * @param connectionBytes that a connection takes of the memory for peers
@@ -17,6 +18,7 @@ import org.jspecify.annotations.Nullable;
 public record StreamPortSettings(
     String keys,
     @Nullable InetSocketAddress address,
+    boolean secured,
     @Nullable Path socket,
     int maxConnections,
     long connectionBytes) {

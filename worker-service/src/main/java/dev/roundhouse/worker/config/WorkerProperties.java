@@ -32,6 +32,8 @@ import org.springframework.validation.annotation.Validated;
  * @param stream How tensor streams are served.
  * @param tee Which requests are copied for those who learn from them.
  * @param payloadLog Which requests and answers are sent to a collector.
+ * @param transports What is said of transports that others have written, by their names
+ *     ([transports.md](transports.md)).
  * @param v1 The v1 protocol, that of the TensorRT Inference Server ([v1.md](v1.md)).
  * @param shutdown How it stops.
  * @param watchdog When it gives itself up.
@@ -61,6 +63,7 @@ public record WorkerProperties(
     @Valid @DefaultValue StreamProperties stream,
     @Valid @DefaultValue TeeProperties tee,
     @Valid @DefaultValue PayloadLogProperties payloadLog,
+    @DefaultValue Map<String, @Valid TransportProperties> transports,
     @Valid @DefaultValue V1Properties v1,
     @Valid @DefaultValue ShutdownProperties shutdown,
     @Valid @DefaultValue WatchdogProperties watchdog,
@@ -73,5 +76,6 @@ public record WorkerProperties(
   public WorkerProperties {
     models = Map.copyOf(models);
     tenants = Map.copyOf(tenants);
+    transports = Map.copyOf(transports);
   }
 }

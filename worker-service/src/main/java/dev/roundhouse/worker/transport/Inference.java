@@ -6,6 +6,7 @@ import dev.roundhouse.engine.request.AnswerSink;
 import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.request.InputTensor;
 import dev.roundhouse.engine.request.Status;
+import dev.roundhouse.engine.transport.TransportRequest;
 import dev.roundhouse.kserve.codec.InferMessage;
 import dev.roundhouse.kserve.status.WireException;
 import dev.roundhouse.kserve.status.WireStatus;
@@ -182,18 +183,33 @@ public final class Inference {
       int caller,
       @Nullable CallerRights rights,
       AnswerSink sink) {
-    AnswerSink told = sent(model, "", inputs, sink);
-    AnswerSink traced = tracer.traced(model, "", inputs, told);
+    TransportRequest asked =
+        new TransportRequest(
+            model, version, "", inputs, List.of(), deadlineNanos, RequestOptions.DEFAULT);
+    return request(asked, caller, rights, sink);
+  }
+
+  /**
+   * The engine's request for one that a transport has understood.
+   *
+   * @param caller and {@code rights} as above
+   */
+  public InferenceRequest request(
+      TransportRequest asked, int caller, @Nullable CallerRights rights, AnswerSink sink) {
+    AnswerSink told = sent(asked.model(), asked.id(), asked.inputs(), sink);
+    AnswerSink traced = tracer.traced(asked.model(), asked.id(), asked.inputs(), told);
     RequestSpans on = spans;
-    SpanContext own = on == null ? null : on.own(model, SpanContext.getInvalid());
+    SpanContext own = on == null ? null : on.own(asked.model(), SpanContext.getInvalid());
     if (on != null && own != null) {
-      traced = on.traced(model, "", SpanContext.getInvalid(), own, traced);
+      traced = on.traced(asked.model(), asked.id(), SpanContext.getInvalid(), own, traced);
     }
-    RequestOptions options = RequestOptions.DEFAULT;
-    AnswerSink tapped = tee == null ? traced : tee.tapped(model, inputs, traced);
-    return InferenceRequest.of(model, inputs, tapped)
-        .version(version)
-        .deadlineNanos(deadlineNanos)
+    RequestOptions options = asked.options();
+    AnswerSink tapped = tee == null ? traced : tee.tapped(asked.model(), asked.inputs(), traced);
+    return InferenceRequest.of(asked.model(), asked.inputs(), tapped)
+        .version(asked.version())
+        .id(asked.id())
+        .outputs(asked.outputs())
+        .deadlineNanos(asked.deadlineNanos())
         .options(traced == told ? options : options.withTrace().withReceipt())
         .caller(caller)
         .tenant(tenants.numberOf(rights))

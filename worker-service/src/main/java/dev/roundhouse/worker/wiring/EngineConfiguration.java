@@ -58,11 +58,10 @@ import dev.roundhouse.worker.page.WorkerPage;
 import dev.roundhouse.worker.trace.LatestTraces;
 import dev.roundhouse.worker.transport.ModelControl;
 import dev.roundhouse.worker.transport.Tenants;
-import dev.roundhouse.worker.transport.Transport;
+import dev.roundhouse.worker.transport.Transports;
 import dev.roundhouse.worker.transport.tstream.StreamServer;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
@@ -168,12 +167,14 @@ class EngineConfiguration {
       Engine engine,
       HttpServerSettings operators,
       ObjectProvider<HttpFront> front,
+      ObjectProvider<HttpTransport> v1,
       WorkerProperties properties) {
     Runnable leave =
         () -> {
           readiness.stop();
           operators.leave();
           front.ifAvailable(HttpFront::leave);
+          v1.ifAvailable(HttpTransport::leave);
         };
     LameDuck duck = new LameDuck(context, leave, properties.server().lameDuck());
     var unused = engine.failing().thenRun(duck::end); // then there is nothing that could be served
@@ -239,7 +240,7 @@ class EngineConfiguration {
   @Bean
   ControlGrpcService controlGrpcService(
       Engine engine, WorkerProperties properties, ObjectProvider<StreamServer> streams) {
-    IntSupplier streamPort = () -> streams.stream().mapToInt(StreamServer::port).sum();
+    IntSupplier streamPort = () -> streams.stream().mapToInt(StreamServer::plainPort).sum();
     return new ControlGrpcService(
         new ControlCalls(engine, properties.residency().mode(), streamPort));
   }
@@ -273,7 +274,7 @@ class EngineConfiguration {
 
   @Bean
   WorkerInfo workerInfo(
-      Device device, Compilation compilation, Numerics numerics, List<Transport> transports) {
+      Device device, Compilation compilation, Numerics numerics, Transports transports) {
     return new WorkerInfo(device, compilation, numerics.summary(), transports);
   }
 
@@ -282,7 +283,7 @@ class EngineConfiguration {
       Engine engine,
       EngineLifecycle lifecycle,
       Readiness readiness,
-      List<Transport> transports,
+      Transports transports,
       Environment environment) {
     return new ReadyLine(
         engine, lifecycle, readiness, transports, new Announcer(environment, System.out));

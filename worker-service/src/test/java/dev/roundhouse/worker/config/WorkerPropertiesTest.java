@@ -76,12 +76,13 @@ class WorkerPropertiesTest {
 
   @Test
   void shouldHaveDefaultsForV1() {
-    assertThat(bind().v1()).isEqualTo(new V1Properties(false));
+    assertThat(bind().v1()).isEqualTo(new V1Properties(false, -1, -1));
   }
 
   @Test
   void shouldMapEveryKeyOfV1() {
-    assertThat(bind("v1.enabled=true").v1()).isEqualTo(new V1Properties(true));
+    assertThat(bind("v1.enabled=true", "v1.grpc-port=8011", "v1.http-port=8010").v1())
+        .isEqualTo(new V1Properties(true, 8011, 8010));
   }
 
   @Test
@@ -442,6 +443,7 @@ class WorkerPropertiesTest {
                 Duration.ofMinutes(5),
                 new HttpProperties(8192, 100, Duration.ofSeconds(60), null, -1),
                 List.of(),
+                null,
                 Duration.ZERO));
   }
 
@@ -463,6 +465,7 @@ class WorkerPropertiesTest {
                     "server.http.keep-alive-timeout=15s",
                     "server.http.max-keep-alive-requests=16",
                     "server.allowed-hosts=a.test,b.test",
+                    "server.transports-directory=/t",
                     "server.lame-duck=10s")
                 .server())
         .isEqualTo(
@@ -477,6 +480,7 @@ class WorkerPropertiesTest {
                 Duration.ofSeconds(11),
                 new HttpProperties(12, 13, Duration.ofSeconds(14), Duration.ofSeconds(15), 16),
                 List.of("a.test", "b.test"),
+                Path.of("/t"),
                 Duration.ofSeconds(10)));
   }
 
@@ -592,6 +596,15 @@ class WorkerPropertiesTest {
   }
 
   @Test
+  void shouldMapEveryKeyOfTransports() {
+    assertThat(bind().transports()).isEmpty();
+    assertThat(bind("transports.a.settings.max-line=7").transports())
+        .isEqualTo(Map.of("a", new TransportProperties(false, Map.of("max-line", "7"))));
+    assertThat(bind("transports.a.enabled=true").transports())
+        .isEqualTo(Map.of("a", new TransportProperties(true, Map.of())));
+  }
+
+  @Test
   void shouldHaveDefaultsForWatchdog() {
     assertThat(bind().watchdog())
         .isEqualTo(new WatchdogProperties(Duration.ofMinutes(2), Duration.ofSeconds(30)));
@@ -608,7 +621,14 @@ class WorkerPropertiesTest {
     assertThat(bind().stream())
         .isEqualTo(
             new StreamProperties(
-                -1, null, null, 10_000, 4096, DataSize.ofMegabytes(64), Duration.ofSeconds(5)));
+                -1,
+                null,
+                null,
+                new StreamSslProperties(null, StreamSslProperties.ClientAuth.NONE),
+                10_000,
+                4096,
+                DataSize.ofMegabytes(64),
+                Duration.ofSeconds(5)));
   }
 
   @Test
@@ -618,6 +638,8 @@ class WorkerPropertiesTest {
                 "stream.port=8003",
                 "stream.address=127.0.0.1",
                 "stream.socket=/run/roundhouse/stream",
+                "stream.ssl.bundle=public",
+                "stream.ssl.client-auth=require",
                 "stream.max-connections=7",
                 "stream.max-window=8",
                 "stream.window-size=9MB",
@@ -628,6 +650,7 @@ class WorkerPropertiesTest {
                 8003,
                 InetAddress.getByName("127.0.0.1"),
                 Path.of("/run/roundhouse/stream"),
+                new StreamSslProperties("public", StreamSslProperties.ClientAuth.REQUIRE),
                 7,
                 8,
                 DataSize.ofMegabytes(9),

@@ -15,6 +15,7 @@ import dev.roundhouse.worker.transport.Inference;
 import java.net.SocketAddress;
 import java.util.EnumSet;
 import java.util.Set;
+import javax.net.ssl.SSLSession;
 import org.jspecify.annotations.Nullable;
 
 /** Answers hellos: who may send, to what, and how much at a time. Thread-safe; does not block. */
@@ -55,7 +56,11 @@ final class Handshake {
     this.windowBytes = windowBytes;
   }
 
-  Agreed answer(ClientHello hello, SocketAddress from) throws HelloRefusedException {
+  /**
+   * @param session of TLS; null for plain text
+   */
+  Agreed answer(ClientHello hello, SocketAddress from, @Nullable SSLSession session)
+      throws HelloRefusedException {
     int version = ClientHello.VERSION;
     if (hello.lowest() > version || hello.highest() < version) {
       throw new HelloRefusedException(
@@ -70,7 +75,7 @@ final class Handshake {
               .formatted(Integer.toUnsignedString(hello.window()), Integer.MAX_VALUE));
     }
     HelloToken token = HelloToken.read(hello.token());
-    CallerRights rights = access.admit(hello, token, from);
+    CallerRights rights = access.admit(hello, token, from, session);
     StreamTarget target = targets.find(hello);
     Set<StreamOption> options = EnumSet.noneOf(StreamOption.class);
     options.addAll(hello.options());

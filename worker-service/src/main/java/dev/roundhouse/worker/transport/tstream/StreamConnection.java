@@ -16,6 +16,9 @@ import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.EventLoop;
 import io.netty.channel.socket.ChannelInputShutdownEvent;
+import io.netty.handler.ssl.SslCloseCompletionEvent;
+import io.netty.handler.ssl.SslHandler;
+import javax.net.ssl.SSLSession;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -27,6 +30,7 @@ final class StreamConnection extends ChannelInboundHandlerAdapter implements Str
   private final Channel channel;
   private final ConnectionMemory memory;
   private final HelloReader hello;
+  private final @Nullable SslHandler tls;
 
   // The rest is the event loop's.
 
@@ -36,10 +40,15 @@ final class StreamConnection extends ChannelInboundHandlerAdapter implements Str
   /** It was refused: what comes now is forgotten. */
   private boolean refused;
 
-  StreamConnection(StreamServer server, Channel channel, ConnectionMemory memory) {
+  /**
+   * @param tls null for plain text
+   */
+  StreamConnection(
+      StreamServer server, Channel channel, ConnectionMemory memory, @Nullable SslHandler tls) {
     this.server = server;
     this.channel = channel;
     this.memory = memory;
+    this.tls = tls;
     hello = new HelloReader(channel, server.settings().handshakeNanos(), this::onNoHello);
     channel.config().setRecvByteBufAllocator(new MessageReads(new ReceiveBuffers(), this::lend));
   }
@@ -97,10 +106,19 @@ final class StreamConnection extends ChannelInboundHandlerAdapter implements Str
     if (server.isDraining()) {
       throw new HelloRefusedException(HelloStatus.NOT_READY, StreamPort.EXITING);
     }
-    Handshake.Agreed agreed = server.handshake().answer(said, channel.remoteAddress());
+    Handshake.Agreed agreed = server.handshake().answer(said, channel.remoteAddress(), session());
     hello.close();
     open = new OpenStream(server, channel, memory, agreed);
     channel.write(Unpooled.wrappedBuffer(agreed.reply().encoded()));
+  }
+
+  private @Nullable SSLSession session() {
+    return tls == null ? null : tls.engine().getSession();
+  }
+
+  /** There is no TLS yet by which anything could be told. */
+  private boolean isUnsecured() {
+    return tls != null && !tls.handshakeFuture().isSuccess();
   }
 
   private void refuse(HelloRefusedException why) {
@@ -112,6 +130,10 @@ final class StreamConnection extends ChannelInboundHandlerAdapter implements Str
   private void onNoHello(HelloRefusedException why) {
     if (open == null && !refused) {
       server.load().ended(End.HANDSHAKE);
+      if (isUnsecured()) {
+        channel.close();
+        return;
+      }
       refuse(why);
       channel.flush();
     }
@@ -137,6 +159,8 @@ final class StreamConnection extends ChannelInboundHandlerAdapter implements Str
   private void onDrain() {
     if (open != null) {
       open.drain();
+    } else if (isUnsecured()) {
+      channel.close();
     } else if (!refused && channel.isActive()) {
       refuse(new HelloRefusedException(HelloStatus.NOT_READY, StreamPort.EXITING));
     }
@@ -159,7 +183,9 @@ final class StreamConnection extends ChannelInboundHandlerAdapter implements Str
   /** The client sends no more. */
   @Override
   public void userEventTriggered(ChannelHandlerContext context, Object event) {
-    if (!(event instanceof ChannelInputShutdownEvent)) {
+    boolean isEnd =
+        event instanceof ChannelInputShutdownEvent || event == SslCloseCompletionEvent.SUCCESS;
+    if (!isEnd) {
       return;
     }
     if (open != null) {

@@ -12,6 +12,10 @@ public final class StreamLoad extends StreamPortLoad {
 
   /** Why a connection was ended that its client did not end. */
   public enum End {
+    /** It began in plain text at a port that takes TLS. */
+    PLAIN_TEXT,
+    /** No TLS was agreed on: certificates, versions, ALPN; or it broke. */
+    TLS,
     /** No whole hello came in time, or none at all. */
     HANDSHAKE,
     /** It sent more messages than its window. */

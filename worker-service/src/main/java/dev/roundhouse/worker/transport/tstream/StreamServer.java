@@ -1,22 +1,35 @@
 package dev.roundhouse.worker.transport.tstream;
 
+import dev.roundhouse.engine.transport.Transport;
 import dev.roundhouse.platform.access.Access;
 import dev.roundhouse.platform.text.ClientText;
 import dev.roundhouse.platform.tstream.HelloRefusedException;
 import dev.roundhouse.platform.tstream.StreamPort;
 import dev.roundhouse.transport.io.Seldom;
+import dev.roundhouse.transport.memory.ConnectionMemory;
 import dev.roundhouse.transport.memory.PeerMemory;
 import dev.roundhouse.worker.transport.EngineMemory;
 import dev.roundhouse.worker.transport.Inference;
 import io.netty.channel.Channel;
+import io.netty.handler.ssl.SslContext;
+import io.netty.handler.ssl.SslHandler;
 import java.io.IOException;
+import java.time.Duration;
+import java.util.List;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
+import javax.net.ssl.SSLException;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** Serves streams. Thread-safe. */
-public final class StreamServer {
+public final class StreamServer implements Transport {
   private static final Logger log = LoggerFactory.getLogger(StreamServer.class);
+
+  /** What TLS clients name, if they name anything. */
+  public static final String ALPN = "tstream/1";
+
   private static final Seldom WARNING = new Seldom();
 
   /** Of a connection: handlers, the state of a stream, and what was last read. */
@@ -58,22 +71,41 @@ public final class StreamServer {
             load,
             texts,
             memory,
-            (channel, own) -> new StreamConnection(this, channel, own),
+            this::open,
             failed);
   }
 
-  /**
-   * Begins to listen.
-   *
-   * @throws IOException when it cannot
-   */
+  @Override
+  public String name() {
+    return "stream";
+  }
+
+  private StreamConnection open(Channel channel, ConnectionMemory memory, boolean secured) {
+    Supplier<SslContext> contexts = settings.tls();
+    SslHandler tls = null;
+    if (secured && contexts != null) {
+      tls = contexts.get().newHandler(channel.alloc());
+      tls.setHandshakeTimeoutMillis(0); // the hello's time is its time too
+      channel.pipeline().addLast(new TlsGate(this), tls);
+    }
+    return new StreamConnection(this, channel, memory, tls);
+  }
+
+  @Override
   public void start() throws IOException {
     port.start();
   }
 
-  /** The TCP port; 0 before it listens, and without one. */
-  public int port() {
-    return port.port();
+  /** The TCP port; none before it listens, and without one. */
+  @Override
+  public List<Integer> ports() {
+    int bound = port.port();
+    return bound == 0 ? List.of() : List.of(bound);
+  }
+
+  /** The TCP port, for gateways, which speak no TLS here; 0 for none. */
+  public int plainPort() {
+    return settings.port().secured() ? 0 : port.port();
   }
 
   public StreamLoad load() {
@@ -86,17 +118,14 @@ public final class StreamServer {
   }
 
   /** No further message is taken; what was is answered, and then connections end. */
+  @Override
   public void drain() {
     port.drain();
   }
 
-  /**
-   * Drains, and stops when every message has been answered, or so much time has passed.
-   *
-   * @throws InterruptedException when interrupted; it has stopped all the same
-   */
-  public void stop(long nanos) throws InterruptedException {
-    port.stop(() -> load.open() > 0, nanos);
+  @Override
+  public void stop(Duration budget) throws InterruptedException {
+    port.stop(() -> load.open() > 0, budget.toNanos());
   }
 
   // --- for connections
@@ -135,7 +164,10 @@ public final class StreamServer {
 
   /** Closes a connection at once: its client must not wait for what never comes. */
   void onFailure(Channel channel, Throwable cause) {
-    if (!(cause instanceof IOException)) { // that is a client which has gone
+    if (cause instanceof SSLException || cause.getCause() instanceof SSLException) {
+      load.ended(StreamLoad.End.TLS);
+      log.debug("TLS with {} ends", channel.remoteAddress(), cause);
+    } else if (!(cause instanceof IOException)) { // that is a client which has gone
       load.ended(StreamLoad.End.FAILED);
       warn("a stream is closed, because something is wrong in the server", cause);
     }
