@@ -34,7 +34,7 @@ final class RowsInPlace {
     for (int member = 1; member < slot.size(); member++) {
       PlacedData data = placed(slot, member, input, layout);
       if (data == null
-          || data.block() != first.block()
+          || !data.block().equals(first.block())
           || data.offset() + slot.firstRow(member) * layout.rowBytes() != next) {
         return null;
       }
