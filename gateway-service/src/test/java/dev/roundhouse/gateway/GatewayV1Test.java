@@ -269,7 +269,8 @@ class GatewayV1Test {
     HttpResponse<String> refused = gateway.send("POST", "/api/modelcontrol/load/both", "");
     assertThat(refused.statusCode()).isEqualTo(404);
     assertThat(refused.headers().firstValue(HeaderText.STATUS).orElseThrow())
-        .startsWith("code: NOT_FOUND msg: \"worker \'w1\' (of 2, 1 failed): ");
+        .startsWith("code: NOT_FOUND")
+        .contains("(of 2, 1 failed): it is gone");
   }
 
   @Test
