@@ -78,7 +78,7 @@ class GatewayMetersTest {
           Hedging.OFF,
           RouteListener.NONE,
           SpanExport.OFF,
-            false);
+          false);
   private final Placer placer =
       new Placer(
           routes,
