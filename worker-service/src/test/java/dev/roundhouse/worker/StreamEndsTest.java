@@ -178,6 +178,7 @@ class StreamEndsTest {
 
   @Test
   void shouldTellGatewaysItsPortAndBelieveWhatTheySign() throws Exception {
+    TestBundle.doubling(2, 1).write(repository, "double");
     Path key = Files.writeString(folder.resolve("key"), "0123456789abcdef0123456789abcdef");
     String of = "--roundhouse.worker.access.";
     try (RunningWorker worker =
