@@ -67,15 +67,11 @@ final class FakeV1 extends GRPCServiceImplBase {
     if (!request.getModelName().isEmpty() && !worker.models.containsKey(request.getModelName())) {
       FakeWorker.reply(
           call,
-          StatusResponse.newBuilder()
-              .setRequestStatus(said(RequestStatusCode.NOT_FOUND))
-              .build());
+          StatusResponse.newBuilder().setRequestStatus(said(RequestStatusCode.NOT_FOUND)).build());
       return;
     }
     ServerStatus.Builder server =
-        ServerStatus.newBuilder()
-            .setId(worker.name)
-            .setReadyState(ServerReadyState.SERVER_READY);
+        ServerStatus.newBuilder().setId(worker.name).setReadyState(ServerReadyState.SERVER_READY);
     worker.models.forEach(
         (name, state) -> {
           if (request.getModelName().isEmpty() || request.getModelName().equals(name)) {

@@ -15,8 +15,8 @@ import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 
 /**
- * What workers say of themselves and their models by v1, as if they were one: a version is as far as
- * on the worker on which it has got furthest. Thread-safe.
+ * What workers say of themselves and their models by v1, as if they were one: a version is as far
+ * as on the worker on which it has got furthest. Thread-safe.
  */
 public final class V1Statuses {
   private static final List<ModelReadyState> FURTHEST_FIRST =

@@ -122,8 +122,7 @@ public final class V1GatewayService extends GRPCServiceImplBase {
       SharedMemoryControlRequest request, StreamObserver<SharedMemoryControlResponse> call) {
     answer(
         call,
-        () ->
-            regions.control(request).thenApply(done -> done.setRequestStatus(success()).build()),
+        () -> regions.control(request).thenApply(done -> done.setRequestStatus(success()).build()),
         failed -> SharedMemoryControlResponse.newBuilder().setRequestStatus(failed).build());
   }
 

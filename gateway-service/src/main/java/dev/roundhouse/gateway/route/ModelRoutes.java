@@ -217,8 +217,7 @@ public final class ModelRoutes implements CallRouter {
   public @Nullable Route route(
       String method, @Nullable CallerRights caller, ByteBuffer begin, boolean more)
       throws StatusException {
-    RequestHead head =
-        isV1(method) ? V1Head.read(begin, more) : RequestHead.read(begin, more);
+    RequestHead head = isV1(method) ? V1Head.read(begin, more) : RequestHead.read(begin, more);
     if (head == null) {
       return null;
     }

@@ -12,8 +12,8 @@ import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The beginning of an InferRequest of v1, as far as routing needs it. Payloads follow it and are not
- * read. Errors in a message are left to the worker.
+ * The beginning of an InferRequest of v1, as far as routing needs it. Payloads follow it and are
+ * not read. Errors in a message are left to the worker.
  */
 public final class V1Head {
   /** The version that answers. */

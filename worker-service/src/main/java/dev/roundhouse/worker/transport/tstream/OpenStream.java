@@ -49,7 +49,6 @@ final class OpenStream implements MessageCutter.Taker {
 
   private final StreamServer server;
   private final Channel channel;
-  private final ConnectionMemory memory;
   private final Set<StreamOption> options;
   private final int window;
   private final @Nullable CallerRights rights;
@@ -89,7 +88,6 @@ final class OpenStream implements MessageCutter.Taker {
       StreamServer server, Channel channel, ConnectionMemory memory, Handshake.Agreed agreed) {
     this.server = server;
     this.channel = channel;
-    this.memory = memory;
     options = agreed.options();
     window = agreed.window();
     rights = agreed.rights();
