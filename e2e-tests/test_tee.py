@@ -92,20 +92,30 @@ def test_should_give_a_learner_requests_and_answers_in_order(worker: WorkerProce
         Learner(address, "simple", timeout=30)
 
 
+def metric(worker: WorkerProcess, name: str) -> float:
+    page = worker.get(worker.ports.metrics, "/metrics")[1]
+    return sum(
+        float(line.rpartition(" ")[2]) for line in page.splitlines() if line.startswith(f"roundhouse_tee_{name}")
+    )
+
+
 def test_should_write_files_that_numpy_and_safetensors_open(worker: WorkerProcess, folder: Path) -> None:
     files = folder / "files"
-    before = len(list(Folder(str(files), "scalar")))
-    for start in range(2 * BATCH):
-        ask(worker, rows(start))
-    wait_until(lambda: len(list(files.glob("*.safetensors"))) >= before + 2, 30, "two more files")
+    expected = {start: ask(worker, rows(start)) for start in range(3 * BATCH)}  # more than is lost at the start
+    filled = metric(worker, "batches_filled_total")
+    assert filled >= 2
+    wait_until(lambda: metric(worker, "files_written_total") == filled, 30, "every batch is a file")
+    assert metric(worker, "files_failed_total") == 0
     batches = list(Folder(str(files), "scalar"))
-    for last, offset in ((batches[-2], 0), (batches[-1], BATCH)):
-        np.testing.assert_array_equal(last.inputs["x"], np.stack([rows(offset + i) for i in range(BATCH)]))
+    assert len(batches) == filled
+    for x, score in zip(batches[-1].inputs["x"], batches[-1].outputs["score"], strict=True):
+        np.testing.assert_array_equal(x, rows(int(x[0])))
+        np.testing.assert_array_equal(score, expected[int(x[0])])
     newest = max(files.glob("*.safetensors"))
     opened = load_file(newest)
     np.testing.assert_array_equal(opened["inputs/x"], read(newest).inputs["x"])
     np.testing.assert_array_equal(opened["outputs/score"], read(newest).outputs["score"])
-    assert len(list(Folder(str(files), "scalar", remove=True))) == before + 2
+    assert len(list(Folder(str(files), "scalar", remove=True))) == filled
     assert not list(files.glob("*"))
 
 

@@ -30,8 +30,9 @@ import org.springframework.validation.annotation.Validated;
  * @param sharedMemory Whether clients may have tensors read from and written to memory of this
  *     machine.
  * @param stream How tensor streams are served.
- * @param tee Which requests are copied for those who learn from them.
- * @param payloadLog Which requests and answers are sent to a collector.
+ * @param tee Which requests are copied for those who learn from them ([tee.md](tee.md)).
+ * @param payloadLog Which requests and answers are sent to a collector
+ *     ([payload-log.md](payload-log.md)).
  * @param transports What is said of transports that others have written, by their names
  *     ([transports.md](transports.md)).
  * @param v1 The v1 protocol, that of the TensorRT Inference Server ([v1.md](v1.md)).
