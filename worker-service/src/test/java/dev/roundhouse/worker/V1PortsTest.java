@@ -151,7 +151,7 @@ class V1PortsTest {
     assertThat(code(() -> stub().infer(request()))).isEqualTo(Status.Code.UNAUTHENTICATED);
     assertThat(worker().send(infer("http", "v1-http")).statusCode()).isEqualTo(401);
     assertThat(
-            worker
+            worker()
                 .send(infer("http", "v1-http").header("Authorization", "Bearer team"))
                 .statusCode())
         .isEqualTo(200);
