@@ -32,6 +32,7 @@ import java.nio.file.StandardCopyOption;
 import java.security.KeyStore;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 import java.util.stream.Stream;
@@ -55,7 +56,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class StreamTlsTest {
   @TempDir Path folder;
   private TestKeys keys;
-  private RunningWorker worker;
+  private @Nullable RunningWorker worker;
 
   @BeforeEach
   void makeKeys() throws Exception {
@@ -101,8 +102,12 @@ class StreamTlsTest {
             .awaitLoaded();
   }
 
+  private RunningWorker worker() {
+    return Objects.requireNonNull(worker);
+  }
+
   private StreamLoad load() {
-    return worker.bean(StreamServer.class).load();
+    return worker().bean(StreamServer.class).load();
   }
 
   private static void await(BooleanSupplier condition) {
@@ -123,7 +128,7 @@ class StreamTlsTest {
 
   private TensorStream open(String model, SSLContext context) throws IOException {
     return TensorStream.open(
-        new InetSocketAddress("localhost", worker.port("stream")),
+        new InetSocketAddress("localhost", worker().port("stream")),
         ClientHello.of(model, null, 4),
         context);
   }
@@ -142,7 +147,7 @@ class StreamTlsTest {
         (SSLSocket)
             context
                 .getSocketFactory()
-                .createSocket(InetAddress.getLoopbackAddress(), worker.port("stream"));
+                .createSocket(InetAddress.getLoopbackAddress(), worker().port("stream"));
     socket.setSoTimeout(60_000);
     SSLParameters parameters = socket.getSSLParameters();
     parameters.setApplicationProtocols(alpn);
@@ -215,20 +220,20 @@ class StreamTlsTest {
   @Test
   void shouldTellAClientInPlainTextThatThereIsTls() throws Exception {
     start(keys.certificate());
-    try (StreamPeer plain = new StreamPeer(worker.port("stream"))) {
+    try (StreamPeer plain = new StreamPeer(worker().port("stream"))) {
       ServerReply reply = plain.greet(ClientHello.of("double", null, 4));
       assertThat(reply.status()).isEqualTo(HelloStatus.BAD_HELLO);
       assertThat(reply.text()).startsWith("this port takes TLS only");
       assertThat(plain.isOver()).isTrue();
     }
-    try (Socket other = new Socket(InetAddress.getLoopbackAddress(), worker.port("stream"))) {
+    try (Socket other = new Socket(InetAddress.getLoopbackAddress(), worker().port("stream"))) {
       other.setSoTimeout(60_000);
       other.getOutputStream().write("GET / HTTP/1.1\r\n\r\n".getBytes(StandardCharsets.US_ASCII));
       assertThat(new String(other.getInputStream().readAllBytes(), StandardCharsets.UTF_8))
           .startsWith("TSRM");
     }
     assertThat(load().endedEver(End.PLAIN_TEXT)).isEqualTo(2);
-    assertThat(worker.get("metrics", "/metrics"))
+    assertThat(worker().get("metrics", "/metrics"))
         .contains("roundhouse_stream_ended_total{reason=\"plain_text\"} 2.0");
   }
 
@@ -237,7 +242,7 @@ class StreamTlsTest {
     start(keys.certificate());
     for (byte[] begin : new byte[][] {{}, {22, 3, 1, 1, 0, 1}}) {
       long before = load().endedEver(End.HANDSHAKE);
-      try (Socket silent = new Socket(InetAddress.getLoopbackAddress(), worker.port("stream"))) {
+      try (Socket silent = new Socket(InetAddress.getLoopbackAddress(), worker().port("stream"))) {
         silent.setSoTimeout(60_000);
         silent.getOutputStream().write(begin);
         assertThat(new String(silent.getInputStream().readAllBytes(), StandardCharsets.ISO_8859_1))
@@ -407,7 +412,7 @@ class StreamTlsTest {
       assertDoubles(stream);
       stream.send(List.of(ByteBuffer.wrap(StreamPeer.floats(1, 2))));
       assertThat(stream.receive().status()).isZero();
-      Thread stopping = Thread.ofPlatform().start(worker::stop);
+      Thread stopping = Thread.ofPlatform().start(worker()::stop);
       assertThatThrownBy(
               () -> {
                 while (true) {

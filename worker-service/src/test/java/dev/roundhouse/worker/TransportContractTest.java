@@ -248,7 +248,7 @@ class TransportContractTest {
     try {
       return of(connect(way, to).infer("double", 100, 1, 2)).status();
     } catch (IOException e) {
-      return e.getMessage();
+      return String.valueOf(e.getMessage());
     }
   }
 }

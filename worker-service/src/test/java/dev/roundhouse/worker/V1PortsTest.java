@@ -30,7 +30,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.MessageDigest;
 import java.util.HexFormat;
+import java.util.Objects;
 import javax.net.ssl.SSLContext;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -47,8 +49,8 @@ class V1PortsTest {
       "batch_size: 1 input { name: \"x\" dims: 2 batch_byte_size: 8 } output { name: \"y\" }";
 
   @TempDir Path repository;
-  private RunningWorker worker;
-  private ManagedChannel channel;
+  private @Nullable RunningWorker worker;
+  private @Nullable ManagedChannel channel;
 
   @BeforeEach
   void write() {
@@ -65,16 +67,21 @@ class V1PortsTest {
     }
   }
 
+  private RunningWorker worker() {
+    return Objects.requireNonNull(worker);
+  }
+
   private void start(String... settings) throws Exception {
     worker = new RunningWorker(repository, TestBundle.DOUBLE, settings).awaitLoaded();
   }
 
   private GRPCServiceBlockingStub stub() {
-    channel =
+    ManagedChannel plain =
         Grpc.newChannelBuilder(
-                "127.0.0.1:" + worker.port("v1-grpc"), InsecureChannelCredentials.create())
+                "127.0.0.1:" + worker().port("v1-grpc"), InsecureChannelCredentials.create())
             .build();
-    return GRPCServiceGrpc.newBlockingStub(channel);
+    channel = plain;
+    return GRPCServiceGrpc.newBlockingStub(plain);
   }
 
   private static InferRequest request() {
@@ -83,7 +90,7 @@ class V1PortsTest {
 
   private HttpRequest.Builder infer(String scheme, String port) {
     return HttpRequest.newBuilder(
-            URI.create(scheme + "://localhost:" + worker.port(port) + "/api/infer/double"))
+            URI.create(scheme + "://localhost:" + worker().port(port) + "/api/infer/double"))
         .header("NV-InferRequest", HEADER)
         .POST(BodyPublishers.ofByteArray(StreamPeer.floats(1, 2)));
   }
@@ -99,28 +106,28 @@ class V1PortsTest {
     GRPCServiceBlockingStub v1 = stub();
 
     assertThat(v1.infer(request()).getRawOutputList()).containsExactly(WorkerTest.floats(2, 4));
-    HttpResponse<byte[]> answer = worker.send(infer("http", "v1-http"));
+    HttpResponse<byte[]> answer = worker().send(infer("http", "v1-http"));
     assertThat(answer.statusCode()).isEqualTo(200);
     assertThat(answer.body()).startsWith(StreamPeer.floats(2, 4));
-    assertThat(worker.get("v1-http", "/api/health/ready")).startsWith("200 ");
-    assertThat(worker.get("v1-http", "/api/status/double")).startsWith("200 ");
-    assertThat(worker.get("metrics", "/actuator/info"))
-        .contains("\"v1-grpc\":" + worker.port("v1-grpc"))
-        .contains("\"v1-http\":" + worker.port("v1-http"));
+    assertThat(worker().get("v1-http", "/api/health/ready")).startsWith("200 ");
+    assertThat(worker().get("v1-http", "/api/status/double")).startsWith("200 ");
+    assertThat(worker().get("metrics", "/actuator/info"))
+        .contains("\"v1-grpc\":" + worker().port("v1-grpc"))
+        .contains("\"v1-http\":" + worker().port("v1-http"));
 
     HealthRequest live = HealthRequest.newBuilder().setMode("live").build();
-    assertThat(code(() -> GRPCServiceGrpc.newBlockingStub(worker.channel()).health(live)))
+    assertThat(code(() -> GRPCServiceGrpc.newBlockingStub(worker().channel()).health(live)))
         .isEqualTo(Status.Code.UNIMPLEMENTED);
-    assertThat(worker.send(infer("http", "http")).statusCode()).isEqualTo(404);
-    assertThat(worker.get("http", "/api/health/ready")).startsWith("404 ");
+    assertThat(worker().send(infer("http", "http")).statusCode()).isEqualTo(404);
+    assertThat(worker().get("http", "/api/health/ready")).startsWith("404 ");
 
-    var v2 = GRPCInferenceServiceGrpc.newBlockingStub(channel);
+    var v2 = GRPCInferenceServiceGrpc.newBlockingStub(v1.getChannel());
     assertThat(code(() -> v2.serverLive(ServerLiveRequest.getDefaultInstance())))
         .isEqualTo(Status.Code.UNIMPLEMENTED);
-    assertThat(worker.get("v1-http", "/v2/health/live")).startsWith("404 ");
-    assertThat(worker.get("v1-http", "/v2/models/double")).startsWith("404 ");
-    assertThat(worker.get("http", "/v2/health/live")).startsWith("200 ");
-    worker.assertHoldsNothing();
+    assertThat(worker().get("v1-http", "/v2/health/live")).startsWith("404 ");
+    assertThat(worker().get("v1-http", "/v2/models/double")).startsWith("404 ");
+    assertThat(worker().get("http", "/v2/health/live")).startsWith("200 ");
+    worker().assertHoldsNothing();
   }
 
   @Test
@@ -128,8 +135,8 @@ class V1PortsTest {
     start(ON, GRPC);
 
     assertThat(stub().infer(request()).getRawOutputList()).containsExactly(WorkerTest.floats(2, 4));
-    assertThat(worker.get("http", "/api/health/ready")).startsWith("404 ");
-    assertThat(worker.get("metrics", "/actuator/info")).doesNotContain("v1-http");
+    assertThat(worker().get("http", "/api/health/ready")).startsWith("404 ");
+    assertThat(worker().get("metrics", "/actuator/info")).doesNotContain("v1-http");
   }
 
   @Test
@@ -142,9 +149,9 @@ class V1PortsTest {
     start(ON, GRPC, HTTP, of + "inference=token", of + "identities.team.token-files=" + tokens);
 
     assertThat(code(() -> stub().infer(request()))).isEqualTo(Status.Code.UNAUTHENTICATED);
-    assertThat(worker.send(infer("http", "v1-http")).statusCode()).isEqualTo(401);
+    assertThat(worker().send(infer("http", "v1-http")).statusCode()).isEqualTo(401);
     assertThat(
-            worker
+            worker()
                 .send(infer("http", "v1-http").header("Authorization", "Bearer team"))
                 .statusCode())
         .isEqualTo(200);
@@ -162,16 +169,16 @@ class V1PortsTest {
         "--spring.grpc.server.ssl.bundle=public",
         "--server.ssl.bundle=public",
         "--management.server.ssl.enabled=false");
-    channel =
+    ManagedChannel secured =
         Grpc.newChannelBuilder(
-                "localhost:" + worker.port("v1-grpc"),
+                "localhost:" + worker().port("v1-grpc"),
                 TlsChannelCredentials.newBuilder()
                     .trustManager(keys.certificate().toFile())
                     .build())
             .build();
-    assertThat(GRPCServiceGrpc.newBlockingStub(channel).infer(request()).getRawOutputList())
+    assertThat(GRPCServiceGrpc.newBlockingStub(secured).infer(request()).getRawOutputList())
         .containsExactly(WorkerTest.floats(2, 4));
-    channel.shutdownNow();
+    secured.shutdownNow();
     assertThat(code(() -> stub().infer(request()))).isEqualTo(Status.Code.UNAVAILABLE);
 
     SSLContext trusting = SSLContext.getInstance("TLS");
@@ -190,9 +197,9 @@ class V1PortsTest {
     start(ON, GRPC, HTTP);
     GRPCServiceBlockingStub v1 = stub();
     assertThat(v1.infer(request()).getRawOutputCount()).isOne();
-    URI there = URI.create("http://127.0.0.1:" + worker.port("v1-http") + "/api/health/live");
+    URI there = URI.create("http://127.0.0.1:" + worker().port("v1-http") + "/api/health/live");
 
-    worker.stop();
+    worker().stop();
 
     assertThat(code(() -> v1.infer(request()))).isEqualTo(Status.Code.UNAVAILABLE);
     try (HttpClient client = HttpClient.newHttpClient()) {
@@ -209,13 +216,13 @@ class V1PortsTest {
             "roundhouse.worker.v1 has a port of its own, and roundhouse.worker.v1.enabled is not true");
     worker = null;
     start();
-    String taken = "--roundhouse.worker.v1.grpc-port=" + worker.port("grpc");
+    String taken = "--roundhouse.worker.v1.grpc-port=" + worker().port("grpc");
     assertThatThrownBy(() -> new RunningWorker(repository, TestBundle.DOUBLE, ON, taken).close())
         .hasStackTraceContaining(
             "The transport 'v1-grpc' cannot be started: roundhouse.worker.v1.grpc-port="
-                + worker.port("grpc"));
-    String http = "--roundhouse.worker.v1.http-port=" + worker.port("http");
+                + worker().port("grpc"));
+    String http = "--roundhouse.worker.v1.http-port=" + worker().port("http");
     assertThatThrownBy(() -> new RunningWorker(repository, TestBundle.DOUBLE, ON, http).close())
-        .hasStackTraceContaining("Port " + worker.port("http") + " is already in use");
+        .hasStackTraceContaining("Port " + worker().port("http") + " is already in use");
   }
 }
