@@ -298,7 +298,7 @@ class TeeWorkerTest {
 
   @Test
   void shouldSayWhenAModelCannotBeCopied() throws Exception {
-    TestBundle.doubling(1 << 20, 1).write(repository, "wide");
+    TestBundle.doubling(1 << 18, 1).write(repository, "wide");
     try (RunningWorker worker =
         start(
             "--roundhouse.worker.tee.max-memory=1MB",
@@ -325,7 +325,7 @@ class TeeWorkerTest {
             "--roundhouse.worker.tee.models=wide",
             "--roundhouse.worker.tee.folder=" + folder,
             "--roundhouse.worker.repository.load=double,wide")) {
-      ModelInferRequest request = WorkerTest.request("wide", 1, new float[1 << 20]);
+      ModelInferRequest request = WorkerTest.request("wide", 1, new float[1 << 18]);
       await(
           () -> {
             worker.stub().modelInfer(request);
