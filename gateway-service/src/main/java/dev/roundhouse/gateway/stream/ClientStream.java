@@ -126,7 +126,7 @@ final class ClientStream extends ChannelInboundHandlerAdapter
       throw new HelloRefusedException(HelloStatus.NOT_READY, StreamPort.EXITING);
     }
     HelloToken token = HelloToken.read(said.token());
-    rights = gate.access().admit(said, token, channel.remoteAddress());
+    rights = gate.access().admit(said, token, channel.remoteAddress(), null);
     if (rights != null) {
       rights.infer(said.model());
     }

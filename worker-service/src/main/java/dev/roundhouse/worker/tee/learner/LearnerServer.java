@@ -11,7 +11,7 @@ import dev.roundhouse.transport.memory.ConnectionMemory;
 import dev.roundhouse.transport.memory.PeerMemory;
 import dev.roundhouse.worker.config.TeeProperties;
 import dev.roundhouse.worker.tee.Tee;
-import dev.roundhouse.worker.transport.tstream.SocketFile;
+import dev.roundhouse.platform.tstream.SocketFile;
 import io.grpc.StatusException;
 import io.netty.bootstrap.ServerBootstrap;
 import io.netty.channel.Channel;
