@@ -26,6 +26,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -44,7 +45,7 @@ class GatewayStreamAccessTest {
   private Path tokens;
   private FakeWorker worker;
   private FakeStreams streams;
-  private RunningGateway gateway;
+  private @Nullable RunningGateway gateway;
 
   @BeforeEach
   void start() throws Exception {
@@ -62,7 +63,9 @@ class GatewayStreamAccessTest {
 
   @AfterEach
   void stop() throws Exception {
-    gateway.close();
+    if (gateway != null) {
+      gateway.close();
+    }
     worker.close();
     streams.close();
   }
@@ -72,11 +75,15 @@ class GatewayStreamAccessTest {
     all.add("--roundhouse.gateway.stream.port=0");
     all.add("--roundhouse.gateway.stream.address=127.0.0.1");
     gateway = new RunningGateway(List.of(worker), all.toArray(String[]::new));
-    gateway.awaitReady(1);
+    gateway().awaitReady(1);
+  }
+
+  private RunningGateway gateway() {
+    return Objects.requireNonNull(gateway);
   }
 
   private ServerReply greet(String model, String token) throws Exception {
-    try (Line client = Line.to(gateway.bean(StreamGate.class).port())) {
+    try (Line client = Line.to(gateway().bean(StreamGate.class).port())) {
       ServerReply reply = client.greet(ClientHello.of(model, null, 1).saying(token));
       if (reply.status() == HelloStatus.OK) {
         streams.next().close();

@@ -184,7 +184,8 @@ class RowsInPlaceTest {
   /** Row i is i, i. */
   private static MemorySegment filled(MemorySegment memory) {
     for (int i = 0; i < memory.byteSize() / Float.BYTES; i++) {
-      memory.setAtIndex(ValueLayout.JAVA_FLOAT, i, i / 2);
+      int row = i / 2;
+      memory.setAtIndex(ValueLayout.JAVA_FLOAT, i, row);
     }
     return memory;
   }
