@@ -442,19 +442,7 @@ class StreamTest {
       ServerReply reply =
           peer.greet(
               new ClientHello(
-                  1,
-                  1,
-                  Set.of(),
-                  Integer.MAX_VALUE,
-                  3,
-                  0,
-                  "double",
-                  "1",
-                  "",
-                  "",
-                  "",
-                  "",
-                  null));
+                  1, 1, Set.of(), Integer.MAX_VALUE, 3, 0, "double", "1", "", "", "", "", null));
       assertThat(reply.window()).isEqualTo(1000);
       assertThat(reply.options()).isEmpty();
       assertThat(Objects.requireNonNull(reply.spec()).inputs().getFirst().shape())

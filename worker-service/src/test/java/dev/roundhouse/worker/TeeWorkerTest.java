@@ -261,7 +261,11 @@ class TeeWorkerTest {
       assertRefused(worker, LearnerPeer.hello("other", "", 0), NO_SUCH_MODEL, "tee.models");
       assertRefused(worker, LearnerPeer.hello("tess", "", 0), NOT_READY, "'tess' is not ready");
       assertRefused(worker, LearnerPeer.hello("double", "", 5), OTHER_SPEC, "0000000000000005");
-      assertRefused(worker, "GET / HTTP/1.1\r\n\r\n".getBytes(StandardCharsets.US_ASCII), BAD_HELLO, "'TEE1'");
+      assertRefused(
+          worker,
+          "GET / HTTP/1.1\r\n\r\n".getBytes(StandardCharsets.US_ASCII),
+          BAD_HELLO,
+          "'TEE1'");
       assertRefused(worker, ClientHello.of("double", null, 4).encoded(), BAD_HELLO, "'TEE1'");
       assertRefused(
           worker, LearnerPeer.hello("x".repeat(20_000), "", 0), BAD_HELLO, "16384 are allowed");

@@ -206,8 +206,7 @@ public final class TensorStream implements AutoCloseable {
    * @param resultAt where in the other region its result goes; without effect where results are
    *     sent
    */
-  public long sendPlace(long inputsAt, long resultAt, @Nullable Duration left)
-      throws IOException {
+  public long sendPlace(long inputsAt, long resultAt, @Nullable Duration left) throws IOException {
     requireRoom();
     if (!isShared) {
       throw new IllegalStateException("the stream was opened without StreamOption.SHARED_MEMORY");

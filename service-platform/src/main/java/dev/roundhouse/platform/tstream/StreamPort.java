@@ -188,7 +188,10 @@ public final class StreamPort {
               settings.connectionBytes() + (secured ? TLS_BYTES : 0),
               () -> relieve(opened.get()));
       if (own == null) {
-        noRoom(channel, secured, "the memory for connections is used up, or your address's part of it");
+        noRoom(
+            channel,
+            secured,
+            "the memory for connections is used up, or your address's part of it");
         return;
       }
       StreamPeer peer = peers.open(channel, own, secured);

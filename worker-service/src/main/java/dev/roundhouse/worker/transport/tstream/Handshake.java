@@ -44,11 +44,7 @@ final class Handshake {
    * @param windowBytes of the messages of one connection that may be under way
    */
   Handshake(
-      Access access,
-      Inference inference,
-      StreamTargets targets,
-      int maxWindow,
-      long windowBytes) {
+      Access access, Inference inference, StreamTargets targets, int maxWindow, long windowBytes) {
     this.access = new StreamAccess(access);
     this.inference = inference;
     this.targets = targets;
@@ -84,8 +80,7 @@ final class Handshake {
     ServerReply reply =
         new ServerReply(
             version, HelloStatus.OK, options, window, target.generation(), target.spec(), "");
-    return new Agreed(
-        reply, target, options, window, rights, places, token.caller());
+    return new Agreed(reply, target, options, window, rights, places, token.caller());
   }
 
   private @Nullable SharedPlaces places(ClientHello hello) throws HelloRefusedException {

@@ -12,8 +12,7 @@ import java.util.Set;
  * @param hasChecksum it ends with one
  * @param isShared it says where in shared memory its tensors are, and has none
  */
-record MessageLayout(
-    StreamSpec spec, int head, int bytes, boolean hasChecksum, boolean isShared) {
+record MessageLayout(StreamSpec spec, int head, int bytes, boolean hasChecksum, boolean isShared) {
   static final int CHECKSUM_BYTES = Integer.BYTES;
   private static final int DEADLINE_BYTES = Integer.BYTES;
 

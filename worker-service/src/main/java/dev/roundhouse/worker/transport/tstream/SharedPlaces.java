@@ -42,8 +42,7 @@ final class SharedPlaces {
     Lease inputs = inference.region(hello.inputRegion());
     try {
       return new SharedPlaces(
-          inputs,
-          hello.outputRegion().isEmpty() ? null : inference.region(hello.outputRegion()));
+          inputs, hello.outputRegion().isEmpty() ? null : inference.region(hello.outputRegion()));
     } catch (RuntimeException | Error e) {
       inputs.close();
       throw e;
@@ -101,11 +100,7 @@ final class SharedPlaces {
       throw WireException.invalidArgument(
           "the message says that %s, %d bytes, begin at %s of shared memory region '%s', which has %d bytes"
               .formatted(
-                  what,
-                  bytes,
-                  Long.toUnsignedString(begin),
-                  region.region(),
-                  region.byteSize()));
+                  what, bytes, Long.toUnsignedString(begin), region.region(), region.byteSize()));
     }
   }
 

@@ -19,7 +19,6 @@ import java.util.List;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import javax.net.ssl.SSLException;
-import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -65,14 +64,7 @@ public final class StreamServer implements Transport {
     targets = new StreamTargets(inference.engine());
     blocks = new SharedBlocks(new EngineMemory(inference.engine()));
     handshake = new Handshake(access, inference, targets, limits.maxWindow(), limits.windowBytes());
-    port =
-        new StreamPort(
-            settings.port(),
-            load,
-            texts,
-            memory,
-            this::open,
-            failed);
+    port = new StreamPort(settings.port(), load, texts, memory, this::open, failed);
   }
 
   @Override
