@@ -11,7 +11,6 @@ import dev.roundhouse.worker.config.TeeProperties;
 import dev.roundhouse.worker.config.WorkerProperties;
 import dev.roundhouse.worker.tee.Tee;
 import dev.roundhouse.worker.tee.learner.LearnerServer;
-import dev.roundhouse.worker.transport.Transport;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.context.properties.bind.Binder;
@@ -20,7 +19,6 @@ import org.springframework.context.annotation.Condition;
 import org.springframework.context.annotation.ConditionContext;
 import org.springframework.context.annotation.Conditional;
 import org.springframework.context.annotation.Configuration;
-import org.springframework.core.annotation.Order;
 import org.springframework.core.env.Environment;
 import org.springframework.core.type.AnnotatedTypeMetadata;
 
@@ -67,17 +65,6 @@ class TeeConfiguration {
         PeerMemory memory,
         Engine engine) {
       return new LearnerServer(properties.tee(), tee, access, texts, memory, engine::fail);
-    }
-
-    @Bean
-    LearnerLifecycle learnerLifecycle(LearnerServer server, WorkerProperties properties) {
-      return new LearnerLifecycle(server, properties.tee());
-    }
-
-    @Bean
-    @Order(5)
-    Transport teeTransport(LearnerServer server) {
-      return new TransportConfiguration.BoundPort("tee", server::port);
     }
   }
 

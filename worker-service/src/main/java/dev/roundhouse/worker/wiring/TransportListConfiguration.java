@@ -10,6 +10,7 @@ import dev.roundhouse.worker.actuator.TransportMeterBinder;
 import dev.roundhouse.worker.config.WorkerProperties;
 import dev.roundhouse.worker.lifecycle.Readiness;
 import dev.roundhouse.worker.transport.Inference;
+import dev.roundhouse.worker.tee.learner.LearnerServer;
 import dev.roundhouse.worker.transport.Transports;
 import dev.roundhouse.worker.transport.added.AddedTransports;
 import dev.roundhouse.worker.transport.tstream.StreamServer;
@@ -66,7 +67,8 @@ class TransportListConfiguration {
       ObjectProvider<ServerTransport> v1Grpc,
       ObjectProvider<HttpTransport> v1Http,
       ObjectProvider<StreamServer> streams,
-      AddedTransports added) {
+      AddedTransports added,
+      ObjectProvider<LearnerServer> learners) {
     if (properties.v1().hasOwnPorts() && !properties.v1().enabled()) {
       throw new StartRefusedException(
           V1 + " has a port of its own, and " + V1 + ".enabled is not true.",
@@ -80,6 +82,7 @@ class TransportListConfiguration {
     v1Http.ifAvailable(all::add);
     streams.ifAvailable(all::add);
     all.addAll(added.all());
+    learners.ifAvailable(all::add); // the last to stop: what the others answer still comes to them
     return new Transports(all);
   }
 

@@ -1,5 +1,6 @@
 package dev.roundhouse.worker.tee.learner;
 
+import dev.roundhouse.engine.transport.Transport;
 import dev.roundhouse.kserve.tstream.HelloStatus;
 import dev.roundhouse.platform.access.Access;
 import dev.roundhouse.platform.access.Admitted;
@@ -21,6 +22,7 @@ import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 import java.nio.file.Files;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -31,7 +33,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** Listens for learners, over TCP and at a socket in the file system. Thread-safe. */
-public final class LearnerServer {
+public final class LearnerServer implements Transport {
   private static final Logger log = LoggerFactory.getLogger(LearnerServer.class);
 
   /** One reads each model, and those beyond are closed at once. */
@@ -76,11 +78,12 @@ public final class LearnerServer {
     this.failed = failed;
   }
 
-  /**
-   * Begins to listen.
-   *
-   * @throws IOException when it cannot
-   */
+  @Override
+  public String name() {
+    return "tee";
+  }
+
+  @Override
   public synchronized void start() throws IOException {
     EventLoops own = new EventLoops("tee-learners", 1, failed);
     loops = own;
@@ -98,7 +101,12 @@ public final class LearnerServer {
       }
     } catch (IOException e) {
       var unused = own.stop(0); // with what listens already
-      throw e;
+      loops = null;
+      Throwable cause = e.getCause() == null ? e : e.getCause();
+      throw new IOException(
+          "roundhouse.worker.tee.port=%d, socket=%s: %s"
+              .formatted(settings.port(), settings.socket(), cause.getMessage()),
+          cause);
     }
   }
 
@@ -134,23 +142,33 @@ public final class LearnerServer {
     }
   }
 
-  /** The TCP port; 0 before it listens, and without one. */
-  public int port() {
-    return port;
+  /** The TCP port; none before it listens, and without one. */
+  @Override
+  public List<Integer> ports() {
+    int bound = port;
+    return bound == 0 ? List.of() : List.of(bound);
   }
+
+  /** Learners read on: requests that were taken still come to them. */
+  @Override
+  public void drain() {}
 
   public LearnerLoad load() {
     return load;
   }
 
-  /** Ends all connections, and listens no more. Learners are told. */
-  public synchronized void stop() {
+  /** Ends all connections, and listens no more. Learners are told; nothing is waited for. */
+  @Override
+  public synchronized void stop(Duration budget) {
     stopping = true;
+    EventLoops own = loops;
+    if (own == null) {
+      return; // a file in the socket's place is somebody else's
+    }
+    loops = null;
     listening.forEach(Channel::close);
     connections.forEach(LearnerConnection::drain);
-    if (loops != null) {
-      loops.stop(STOP_SECONDS).awaitUninterruptibly();
-    }
+    own.stop(STOP_SECONDS).awaitUninterruptibly();
     if (settings.socket() != null) {
       try {
         Files.deleteIfExists(settings.socket());
