@@ -75,7 +75,7 @@ final class LargeMessage {
     List<InputTensor> inputs = new ArrayList<>(tensors.size());
     for (int i = 0; i < tensors.size(); i++) {
       StreamTensor tensor = tensors.get(i);
-      long at = start + layout.inputOffset(i);
+      int at = start + layout.inputOffset(i);
       long bytes = tensor.byteSize();
       inputs.add(
           new InputTensor(
