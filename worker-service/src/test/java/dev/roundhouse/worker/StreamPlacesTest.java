@@ -85,8 +85,8 @@ class StreamPlacesTest {
     try (TensorStream stream =
         open("r", "r", StreamOption.SHARED_MEMORY, StreamOption.CHECKSUM, StreamOption.DEADLINE)) {
       for (int i = 0; i < 8; i++) {
-        object.put(64 * i, i, -i);
-        stream.sendPlace(64 * i, PAGE + 64 * i, Duration.ofMinutes(1));
+        object.put(64L * i, i, -i);
+        stream.sendPlace(64L * i, PAGE + 64L * i, Duration.ofMinutes(1));
       }
       for (int i = 0; i < 8; i++) {
         StreamResult result = stream.receive();
