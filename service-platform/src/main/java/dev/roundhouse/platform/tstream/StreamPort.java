@@ -46,6 +46,9 @@ public final class StreamPort {
   private static final int STOP_SECONDS = 5;
   private static final long LOOK_MILLIS = 20;
 
+  /** For busy loops to tell clients which message was the last. */
+  private static final long LAST_WORDS_NANOS = TimeUnit.SECONDS.toNanos(1);
+
   /** After which a client for which there was no room may try again. */
   private static final int RETRY_MILLIS = 1_000;
 
@@ -286,6 +289,7 @@ public final class StreamPort {
       while (isBusy.getAsBoolean() && System.nanoTime() < end) {
         TimeUnit.MILLISECONDS.sleep(LOOK_MILLIS);
       }
+      own.awaitTurn(LAST_WORDS_NANOS);
     } finally {
       listening.forEach(Channel::close);
       own.stop(STOP_SECONDS).awaitUninterruptibly();
