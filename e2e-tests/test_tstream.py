@@ -3,6 +3,7 @@
 import re
 import shutil
 import signal
+import ssl
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -166,6 +167,38 @@ def test_should_end_messages_whose_deadline_is_over_alone(worker: WorkerProcess)
         with pytest.raises(MessageError, match="DEADLINE_EXCEEDED"):
             stream.result()["score"]
         assert stream.result()["score"] == stream.result()["score"]
+
+
+def test_should_stream_by_tls_and_tell_who_does_not(tmp_path: Path) -> None:
+    certificate, key = tmp_path / "certificate.pem", tmp_path / "key.pem"
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2"]
+        + ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]
+        + ["-keyout", str(key), "-out", str(certificate)],
+        check=True,
+        capture_output=True,
+    )
+    worker = WorkerProcess.launch(
+        SAMPLE_MODELS,
+        tmp_path / "log",
+        "--roundhouse.worker.stream.port=0",
+        "--roundhouse.worker.stream.address=127.0.0.1",
+        "--roundhouse.worker.stream.ssl.bundle=public",
+        f"--spring.ssl.bundle.pem.public.keystore.certificate={certificate}",
+        f"--spring.ssl.bundle.pem.public.keystore.private-key={key}",
+    )
+    try:
+        worker.await_ready()
+        address = tcp(worker).replace("127.0.0.1", "localhost")
+        with Stream(address, "scalar", tls=ssl.create_default_context(cafile=str(certificate))) as stream:
+            ones = [np.full(3, i, np.float32) for i in range(1000)]
+            assert sorted(result.sequence for result in stream.map(ones)) == list(range(1000))
+        with pytest.raises(ssl.SSLCertVerificationError):
+            Stream(address, "scalar", tls=ssl.create_default_context())
+        with pytest.raises(StreamError, match="BAD_HELLO: this port takes TLS only"):
+            Stream(address, "scalar")
+    finally:
+        worker.close()
 
 
 def test_should_lose_nothing_that_it_took_when_it_is_told_to_end(tmp_path: Path) -> None:

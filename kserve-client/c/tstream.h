@@ -10,7 +10,7 @@
  *   tstream_close(&stream);
  *
  * One header for POSIX systems with little-endian processors, C99 or C++. Functions return 0, or -1 with the reason in
- * `error`. A stream belongs to one thread. docs/tstream.md has the protocol; checksums and deadlines are not spoken here.
+ * `error`. A stream belongs to one thread. docs/tstream.md has the protocol; checksums, deadlines and TLS are not spoken here.
  */
 #ifndef TSTREAM_H
 #define TSTREAM_H

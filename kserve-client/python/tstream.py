@@ -12,6 +12,7 @@ import collections
 import dataclasses
 import hashlib
 import socket
+import ssl
 import struct
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -97,7 +98,7 @@ class Stream:
 
     ``address`` is "host:port", or a path to a socket. ``window`` is how many messages may be under way; ``rows`` how
     many each has. ``expect`` gives the datatypes and shapes that the caller counts on, by tensor name, and fails where
-    the model's are others.
+    the model's are others. ``tls``, such as ``ssl.create_default_context()``, is for a port with TLS.
     """
 
     def __init__(
@@ -114,13 +115,14 @@ class Stream:
         deadlines: bool = False,
         token: str = "",
         timeout: float = 60,
+        tls: ssl.SSLContext | None = None,
         expect: Mapping[str, tuple[Any, tuple[int, ...]]] | None = None,
     ) -> None:
         self._sent = 0
         self._under_way = 0
         self._draining: str | None = None
         self._ready: collections.deque[Result] = collections.deque()
-        self._socket = _connect(address, timeout)
+        self._socket = _connect(address, timeout, tls)
         try:
             self._reader = self._socket.makefile("rb", 1 << 20)
             wanted = IN_ORDER * in_order | CHECKSUM * checksums | DEADLINE * deadlines
@@ -242,11 +244,7 @@ class Stream:
 
     def _result(self, header: bytes, sequence: int, status: int) -> Result:
         if status:
-            return Result(
-                sequence,
-                {},
-                MessageError(sequence, _name(STATUS, status), self._text()),
-            )
+            return Result(sequence, {}, MessageError(sequence, _name(STATUS, status), self._text()))
         payload = self._read(self.response_bytes)
         if self._checksums and struct.unpack("<I", self._read(4))[0] != crc32c(header + payload):
             raise StreamError("MALFORMED", f"the result of message {sequence} was damaged on its way")
@@ -267,10 +265,7 @@ class Stream:
     def _read(self, count: int) -> bytes:
         data = self._reader.read(count)
         if data is None or len(data) < count:
-            raise StreamError(
-                "UNAVAILABLE",
-                f"the connection has ended with {self._under_way} messages under way",
-            )
+            raise StreamError("UNAVAILABLE", f"the connection has ended with {self._under_way} messages under way")
         return data
 
     def _read_reply(self, wanted: int) -> None:
@@ -322,7 +317,7 @@ def _name(names: list[str], number: int) -> str:
     return names[number] if number < len(names) else str(number)
 
 
-def _connect(address: str, timeout: float) -> socket.socket:
+def _connect(address: str, timeout: float, tls: ssl.SSLContext | None) -> socket.socket:
     if "/" in address:
         local = socket.socket(socket.AF_UNIX)
         local.settimeout(timeout)
@@ -331,9 +326,13 @@ def _connect(address: str, timeout: float) -> socket.socket:
     host, _, port = address.rpartition(":")
     if not host or not port.isdigit():
         raise ValueError(f"'{address}' is neither host:port nor a path with a slash")
-    connected = socket.create_connection((host.strip("[]"), int(port)), timeout)
+    host = host.strip("[]")
+    connected = socket.create_connection((host, int(port)), timeout)
     connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    return connected
+    if tls is None:
+        return connected
+    tls.set_alpn_protocols(["tstream/1"])
+    return tls.wrap_socket(connected, server_hostname=host)  # which closes it when it fails
 
 
 def _hello(

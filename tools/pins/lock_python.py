@@ -30,6 +30,7 @@ def environments() -> dict[Path, list[Path]]:
         EXPORT / "requirements-dev.lock": [EXPORT / "requirements-dev.txt"],
         DEMO / "requirements.lock": [DEMO / "requirements.txt"],
         PEERS / "python.lock": [PEERS / "python.txt"],
+        PEERS / "echo.lock": [PEERS / "echo.txt"],
     }
     made |= {file.with_suffix(".lock"): [file] for file in sorted((EXPORT / "locks").glob("*.txt"))}
     for file in sorted(DEMO.glob("*/requirements.txt")):

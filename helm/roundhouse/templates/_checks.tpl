@@ -27,6 +27,12 @@
 {{- if and $v.access.gatewayKeySecret (ne $v.layout "split") }}
 {{- fail "access.gatewayKeySecret is set and layout is node, whose gateway and workers know each other by loopback; remove it" }}
 {{- end }}
+{{- if and $v.stream.enabled (ne $v.layout "split") }}
+{{- fail "stream.enabled is true and layout is node, whose workers only their own pod reaches; set layout to split, or remove it" }}
+{{- end }}
+{{- if and $v.stream.enabled (has (int $v.stream.port) (list 8000 8001 8002)) }}
+{{- fail (printf "stream.port is %d, which the worker has for something else; name another" (int $v.stream.port)) }}
+{{- end }}
 {{- if and $v.kserve.only (not $v.kserve.enabled) }}
 {{- fail "kserve.only is true and kserve.enabled is not; enable it, or remove kserve.only" }}
 {{- end }}

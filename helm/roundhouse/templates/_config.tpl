@@ -176,6 +176,14 @@ management:
 {{- $own := dict }}
 {{- if eq $v.layout "split" }}
 {{- $own = include "roundhouse.workerConfig" . | fromYaml }}
+{{- if $v.stream.enabled }}
+{{- $stream := dict "port" (int $v.stream.port) }}
+{{- if $v.tls.workers.secretName }}
+{{- $_ := set $stream "ssl" (dict "bundle" "workers") }}
+{{- end }}
+{{- $own = mergeOverwrite $own (dict "roundhouse" (dict "worker" (dict "stream" $stream))) }}
+{{- $owned = mergeOverwrite $owned (dict "roundhouse.worker.stream.port" "stream.port" "roundhouse.worker.stream.ssl.bundle" "tls.workers") }}
+{{- end }}
 {{- if $v.tls.workers.secretName }}
 {{- $own = mergeOverwrite $own (include "roundhouse.tlsOfWorkers" .root | fromYaml) }}
 {{- $owned = mergeOverwrite $owned (dict

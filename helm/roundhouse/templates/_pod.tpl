@@ -256,6 +256,10 @@ spec:
           containerPort: 8000
         - name: metrics
           containerPort: 8002
+        {{- if $v.stream.enabled }}
+        - name: stream
+          containerPort: {{ $v.stream.port }}
+        {{- end }}
         {{- if $front }}
         - name: node
           containerPort: 8003

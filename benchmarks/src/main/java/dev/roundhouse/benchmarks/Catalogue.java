@@ -10,6 +10,7 @@ import dev.roundhouse.benchmarks.firstlight.ModelInfer;
 import dev.roundhouse.benchmarks.node.NodeSuite;
 import dev.roundhouse.benchmarks.page.OpenPage;
 import dev.roundhouse.benchmarks.residency.ResidencySuite;
+import dev.roundhouse.benchmarks.stream.Streams;
 import dev.roundhouse.benchmarks.wire.WireSuite;
 import java.util.List;
 import java.util.stream.Collectors;
@@ -30,7 +31,8 @@ final class Catalogue {
               WireSuite.ROWS,
               List.of(new NodeSuite()),
               NodeSuite.ROWS,
-              List.of(new OpenPage()))
+              List.of(new OpenPage()),
+              List.of(new Streams()))
           .flatMap(List::stream)
           .toList();
 

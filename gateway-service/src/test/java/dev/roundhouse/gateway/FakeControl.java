@@ -25,6 +25,7 @@ final class FakeControl extends ControlServiceImplBase {
         ModelControlStatusResponse.newBuilder()
             .setWeightCacheMaxBytes(worker.weightRoom)
             .setInstance(worker.instance)
+            .setStreamPort(worker.streamPort)
             .setGatewayProtocolOldest(worker.protocol)
             .setGatewayProtocolLatest(worker.protocol)
             .addAllModels(worker.statuses.values())

@@ -56,7 +56,12 @@ final class FakeRegions {
     system.forEach(
         (region, told) ->
             known.putRegions(
-                region, RegionStatus.newBuilder().setName(region).setKey(told.getKey()).build()));
+                region,
+                RegionStatus.newBuilder()
+                    .setName(region)
+                    .setKey(told.getKey())
+                    .setByteSize(told.getByteSize())
+                    .build()));
     FakeWorker.reply(call, known.build());
   }
 

@@ -93,6 +93,9 @@ final class FakeWorker implements AutoCloseable {
   /** The one version that it speaks. */
   volatile int protocol = GatewayProtocol.LATEST;
 
+  /** Where it says that it takes tensor streams; 0 for nowhere. */
+  volatile int streamPort;
+
   /** Which start this is. */
   volatile String instance = "";
 
@@ -172,7 +175,8 @@ final class FakeWorker implements AutoCloseable {
     NettyServerBuilder builder =
         NettyServerBuilder.forAddress(loopback(port))
             .addService(ServerInterceptors.intercept(new FakeInference(this), this::noteSpent))
-            .addService(new FakeControl(this));
+            .addService(new FakeControl(this))
+            .addService(ServerInterceptors.intercept(new FakeV1(this), this::noteSpent));
     if (keys != null) {
       builder.sslContext(keys.grpc());
     }

@@ -11,7 +11,7 @@ import dev.roundhouse.engine.time.NanoClock;
 import dev.roundhouse.kserve.proto.GRPCInferenceServiceGrpc;
 import dev.roundhouse.kserve.proto.GRPCInferenceServiceGrpc.GRPCInferenceServiceBlockingStub;
 import dev.roundhouse.worker.lifecycle.EngineLifecycle;
-import dev.roundhouse.worker.transport.Transport;
+import dev.roundhouse.worker.transport.Transports;
 import dev.roundhouse.worker.transport.shm.CudaAccess;
 import io.grpc.Grpc;
 import io.grpc.InsecureChannelCredentials;
@@ -25,6 +25,7 @@ import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.function.IntConsumer;
@@ -133,11 +134,7 @@ final class RunningWorker implements AutoCloseable {
   }
 
   int port(String transport) {
-    return context.getBeanProvider(Transport.class).stream()
-        .filter(each -> each.name().equals(transport))
-        .findFirst()
-        .orElseThrow()
-        .port();
+    return Objects.requireNonNull(bean(Transports.class).ports().get(transport), transport);
   }
 
   /** Waits until every model is ready or has failed. */

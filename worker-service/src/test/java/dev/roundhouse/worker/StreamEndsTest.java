@@ -5,11 +5,16 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.roundhouse.engine.Engine;
 import dev.roundhouse.engine.testing.TestBundle;
+import dev.roundhouse.kserve.control.proto.ControlServiceGrpc;
+import dev.roundhouse.kserve.control.proto.ModelControlStatusRequest;
 import dev.roundhouse.kserve.proto.RepositoryModelLoadRequest;
 import dev.roundhouse.kserve.tstream.ClientHello;
 import dev.roundhouse.kserve.tstream.HelloStatus;
 import dev.roundhouse.kserve.tstream.RecordKind;
 import dev.roundhouse.kserve.tstream.ServerReply;
+import dev.roundhouse.platform.access.Access;
+import dev.roundhouse.platform.access.AccessProperties;
+import dev.roundhouse.platform.access.JwtProperties;
 import dev.roundhouse.platform.lifecycle.FailStopExit;
 import dev.roundhouse.worker.StreamPeer.Said;
 import dev.roundhouse.worker.transport.tstream.StreamLoad;
@@ -24,9 +29,11 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.MessageDigest;
 import java.time.Duration;
+import java.time.InstantSource;
 import java.util.ArrayList;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
@@ -166,6 +173,59 @@ class StreamEndsTest {
         }
         assertThat(served).isBetween(1, 10);
       }
+    }
+  }
+
+  @Test
+  void shouldTellGatewaysItsPortAndBelieveWhatTheySign() throws Exception {
+    TestBundle.doubling(2, 1).write(repository, "double");
+    Path key = Files.writeString(folder.resolve("key"), "0123456789abcdef0123456789abcdef");
+    String of = "--roundhouse.worker.access.";
+    try (RunningWorker worker =
+            start(
+                of + "inference=token",
+                of + "gateway-key-files=" + key,
+                of + "identities.team.token-files=" + tokens("team"),
+                of + "identities.team.models=other");
+        Access gateway =
+            new Access(
+                new AccessProperties(
+                    null,
+                    null,
+                    null,
+                    null,
+                    null,
+                    null,
+                    null,
+                    null,
+                    null,
+                    JwtProperties.NONE,
+                    Map.of(),
+                    List.of(key)),
+                "gateway.access",
+                false,
+                InstantSource.system())) {
+      assertThat(
+              ControlServiceGrpc.newBlockingStub(worker.channel())
+                  .modelControlStatus(ModelControlStatusRequest.getDefaultInstance())
+                  .getStreamPort())
+          .isEqualTo(worker.port("stream"));
+      String sealed = gateway.sealedSelf();
+      String says = "roundhouse-caller: 5\n";
+      try (StreamPeer peer = connect(worker)) {
+        ServerReply reply =
+            peer.greet(hello("double", 1, says + "roundhouse-sealed-caller: " + sealed));
+        assertThat(reply.status()).as(reply.text()).isEqualTo(HelloStatus.OK);
+        peer.send(new byte[8]);
+        assertThat(peer.result().status()).isZero();
+      }
+      assertRefused(
+          worker,
+          hello("double", 1, says + "roundhouse-sealed-caller: " + sealed + "x"),
+          "is signed by none of");
+      assertRefused(worker, hello("double", 1, says), "needs a bearer token");
+      assertRefused(
+          worker, hello("double", 1, says + "authorization: Bearer team"), "may not use model");
     }
   }
 
@@ -315,7 +375,7 @@ class StreamEndsTest {
       assertThat(worker.get("metrics", "/metrics"))
           .contains("roundhouse_stream_connections_open 1.0")
           .contains("roundhouse_stream_messages_total 3.0")
-          .contains("roundhouse_stream_messages_open 0.0")
+          .contains("roundhouse_stream_messages_open{stage=\"waiting\"} 0.0")
           .contains("roundhouse_stream_ended_total{reason=\"window\"} 0.0")
           .contains("roundhouse_stream_hellos_refused_total{status=\"no_such_model\"} 0.0");
     }

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.roundhouse.bundle.tensor.DType;
 import dev.roundhouse.bundle.tensor.Shape;
 import dev.roundhouse.engine.Engine;
+import dev.roundhouse.engine.observe.Metric;
 import dev.roundhouse.engine.testing.TestBundle;
 import dev.roundhouse.kserve.proto.ModelInferRequest;
 import dev.roundhouse.kserve.tstream.ClientHello;
@@ -18,6 +19,7 @@ import dev.roundhouse.worker.StreamPeer.Said;
 import dev.roundhouse.worker.transport.tstream.StreamLoad;
 import dev.roundhouse.worker.transport.tstream.StreamLoad.End;
 import dev.roundhouse.worker.transport.tstream.StreamServer;
+import dev.roundhouse.worker.transport.tstream.StreamStages;
 import java.io.EOFException;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -122,6 +124,91 @@ class StreamTest {
   }
 
   // --- what goes well
+
+  @Test
+  void shouldRunRowsOfSeveralConnectionsWhereTheyWereReceived() throws Exception {
+    GATE.shut();
+    try (StreamPeer first = connect();
+        StreamPeer busy = connect();
+        StreamPeer second = connect()) {
+      first.greet(hello("double", 64));
+      second.greet(hello("double", 64));
+      busy.greet(hello("wide", 1));
+      long before = inPlace();
+      long taken = load().takenEver();
+      busy.send(new byte[WIDE * Float.BYTES]);
+      GATE.awaitArrival();
+      for (int message = 0; message < 16; message++) { // of a message begun, and then the rest
+        byte[] bytes = StreamPeer.floats(message, -message);
+        StreamPeer of = message % 2 == 0 ? first : second;
+        of.send(Arrays.copyOf(bytes, 5));
+        of.send(Arrays.copyOfRange(bytes, 5, 8));
+        int sent = message + 2;
+        await(() -> load().takenEver() == taken + sent);
+      }
+      GATE.open();
+      for (int message = 0; message < 16; message += 2) {
+        assertThat(first.result().floats()).containsExactly(2 * message, -2 * message);
+        assertThat(second.result().floats()).containsExactly(2 * message + 2, -2 * message - 2);
+      }
+      assertThat(busy.result().status()).isZero();
+      assertThat(inPlace() - before).as("in one run").isEqualTo(16);
+    }
+  }
+
+  /** What is in use of the windows is somewhere, and in one place. */
+  @Test
+  void shouldSayWhereMessagesAre() throws Exception {
+    GATE.shut();
+    try (StreamPeer peer = connect();
+        StreamPeer slow = connect()) {
+      peer.greet(hello("double", 64));
+      peer.send(new byte[8]);
+      GATE.awaitArrival();
+      peer.send(new byte[40 * 8]).send(new byte[3]);
+      await(() -> stages().receiving() == 1);
+      StreamStages held = stages();
+      assertThat(held.running()).isBetween(1L, 33L); // one runs, and sixteen each are made up
+      assertThat(held.waiting()).isEqualTo(41 - held.running());
+      assertThat(held.sending()).isZero();
+      GATE.open();
+      peer.send(new byte[5]);
+      for (int i = 0; i < 42; i++) {
+        assertThat(peer.result().status()).isZero();
+      }
+      await(() -> stages().equals(StreamStages.NONE));
+
+      slow.greet(hello("wide", 100));
+      byte[] wide = new byte[WIDE * Float.BYTES];
+      for (int i = 0; i < 100; i++) {
+        slow.send(wide);
+      }
+      await(() -> load().takenEver() > 0 && stages().waiting() + stages().running() == 0);
+      StreamStages unread = stages();
+      assertThat(unread.sending()).isBetween(1L, 100L).isEqualTo(load().open());
+      for (int i = 0; i < 100; i++) {
+        assertThat(slow.result().status()).isZero();
+      }
+      await(() -> stages().open() == 0);
+    }
+  }
+
+  private static StreamStages stages() {
+    try {
+      return worker.bean(StreamServer.class).stages();
+    } catch (InterruptedException e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  private static long inPlace() {
+    return worker
+        .bean(Engine.class)
+        .reports()
+        .counters("double")
+        .orElseThrow()
+        .get(Metric.IN_PLACE_ROWS);
+  }
 
   @Test
   void shouldAnswerMessagesWithTheBitsOfModelInferWhenTheyComeInAnyPieces() throws Exception {
@@ -355,19 +442,7 @@ class StreamTest {
       ServerReply reply =
           peer.greet(
               new ClientHello(
-                  1,
-                  1,
-                  Set.of(StreamOption.SHARED_MEMORY),
-                  Integer.MAX_VALUE,
-                  3,
-                  0,
-                  "double",
-                  "1",
-                  "",
-                  "",
-                  "",
-                  "",
-                  null));
+                  1, 1, Set.of(), Integer.MAX_VALUE, 3, 0, "double", "1", "", "", "", "", null));
       assertThat(reply.window()).isEqualTo(1000);
       assertThat(reply.options()).isEmpty();
       assertThat(Objects.requireNonNull(reply.spec()).inputs().getFirst().shape())

@@ -68,6 +68,7 @@ public final class ControlFleet {
         .clearGatewayProtocolOldest()
         .clearGatewayProtocolLatest()
         .clearInstance()
+        .clearStreamPort()
         .addAllModels(models.values())
         .setWeightCacheMaxBytes(limited ? room : 0)
         .build();

@@ -9,8 +9,8 @@ import org.springframework.boot.context.properties.bind.DefaultValue;
  *
  * @param dns Name whose addresses are workers, such as that of a headless service; empty for none.
  * @param file Document of `workers: {NAME: {address: host:port, http: host:port, metrics:
- *     host:port}}`, of which `address` must be there, read again when it has changed; empty for
- *     none.
+ *     host:port, stream: host:port}}`, of which `address` must be there, read again when it has
+ *     changed; empty for none.
  * @param service Kubernetes service whose ready and serving endpoints are workers, as `NAME` or
  *     `NAMESPACE/NAME`; empty for none. The pod's service account must be allowed to list
  *     EndpointSlices.

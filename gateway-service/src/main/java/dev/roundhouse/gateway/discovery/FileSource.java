@@ -10,6 +10,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 import org.yaml.snakeyaml.LoaderOptions;
@@ -18,12 +19,12 @@ import org.yaml.snakeyaml.constructor.SafeConstructor;
 import org.yaml.snakeyaml.error.YAMLException;
 
 /**
- * A document of {@code workers: {NAME: {address: host:port, http: host:port, metrics: host:port}}},
- * rewritten when workers start or stop; read at each check.
+ * A document of {@code workers: {NAME: {address: host:port, http: host:port, metrics: host:port,
+ * stream: host:port}}}, rewritten when workers start or stop; read at each check.
  */
 public final class FileSource implements WorkerSource {
   private static final int DEFAULT_HTTP_PORT = 8000;
-  private static final Set<String> KEYS = Set.of("address", "http", "metrics");
+  private static final Set<String> KEYS = Set.of("address", "http", "metrics", "stream");
 
   private final Path file;
   private final int metricsPort;
@@ -69,7 +70,11 @@ public final class FileSource implements WorkerSource {
     for (Object key : keys.keySet()) {
       if (!(key instanceof String known && KEYS.contains(known))) {
         throw new IllegalArgumentException(
-            "worker '" + name + "' has the key '" + key + "'; there are address, http and metrics");
+            "worker '"
+                + name
+                + "' has the key '"
+                + key
+                + "'; there are address, http, metrics and stream");
       }
     }
     InetSocketAddress grpc = WorkerAddress.parse(address);
@@ -77,7 +82,8 @@ public final class FileSource implements WorkerSource {
         name,
         grpc,
         other(keys.get("http"), grpc, DEFAULT_HTTP_PORT),
-        other(keys.get("metrics"), grpc, metricsPort));
+        other(keys.get("metrics"), grpc, metricsPort),
+        WorkerAddress.parseStream(Objects.toString(keys.get("stream"), "")));
   }
 
   private static InetSocketAddress other(

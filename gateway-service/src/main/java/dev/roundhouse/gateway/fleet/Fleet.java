@@ -67,6 +67,12 @@ public final class Fleet {
         .orElse(UNMEASURED_NANOS);
   }
 
+  /** The same with those workers alone that take tensor streams. */
+  public Fleet streaming() {
+    List<WorkerView> those = workers.stream().filter(each -> each.stream() != null).toList();
+    return those.size() == workers.size() ? this : new Fleet(those, costs);
+  }
+
   /** By name. */
   public List<WorkerView> workers() {
     return workers;

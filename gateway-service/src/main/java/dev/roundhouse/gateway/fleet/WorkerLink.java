@@ -8,6 +8,8 @@ import dev.roundhouse.kserve.control.proto.ControlServiceGrpc;
 import dev.roundhouse.kserve.control.proto.ControlServiceGrpc.ControlServiceFutureStub;
 import dev.roundhouse.kserve.proto.GRPCInferenceServiceGrpc;
 import dev.roundhouse.kserve.proto.GRPCInferenceServiceGrpc.GRPCInferenceServiceFutureStub;
+import dev.roundhouse.kserve.v1.proto.GRPCServiceGrpc;
+import dev.roundhouse.kserve.v1.proto.GRPCServiceGrpc.GRPCServiceFutureStub;
 import io.grpc.ClientInterceptor;
 import io.grpc.ManagedChannel;
 import io.grpc.Status;
@@ -37,6 +39,7 @@ public final class WorkerLink implements AutoCloseable {
   private final ManagedChannel channel;
   private final GRPCInferenceServiceFutureStub inference;
   private final ControlServiceFutureStub control;
+  private final GRPCServiceFutureStub v1;
   private volatile String instance = "";
 
   /**
@@ -69,6 +72,7 @@ public final class WorkerLink implements AutoCloseable {
     channel = builder.build();
     inference = GRPCInferenceServiceGrpc.newFutureStub(channel);
     control = ControlServiceGrpc.newFutureStub(channel);
+    v1 = GRPCServiceGrpc.newFutureStub(channel);
   }
 
   public WorkerAddress worker() {
@@ -110,6 +114,12 @@ public final class WorkerLink implements AutoCloseable {
   public <T> CompletableFuture<T> askControl(
       Duration most, Function<ControlServiceFutureStub, ListenableFuture<T>> call) {
     return future(call.apply(control.withDeadlineAfter(most.toNanos(), TimeUnit.NANOSECONDS)));
+  }
+
+  /** As {@link #ask}, of its service of v1. */
+  public <T> CompletableFuture<T> askV1(
+      Duration most, Function<GRPCServiceFutureStub, ListenableFuture<T>> call) {
+    return future(call.apply(v1.withDeadlineAfter(most.toNanos(), TimeUnit.NANOSECONDS)));
   }
 
   private static <T> CompletableFuture<T> future(ListenableFuture<T> call) {

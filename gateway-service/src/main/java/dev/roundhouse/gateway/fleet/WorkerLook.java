@@ -9,6 +9,7 @@ import dev.roundhouse.kserve.proto.ServerReadyRequest;
 import dev.roundhouse.kserve.proto.ServerReadyResponse;
 import io.grpc.Status;
 import java.net.InetSocketAddress;
+import java.net.SocketAddress;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.Map;
@@ -38,6 +39,7 @@ public record WorkerLook(
     String failure,
     boolean needsOperator) {
   private static final String READY = "READY";
+  private static final int MOST_PORT = 65_535;
 
   /** Assumed load rate of weights until a worker reports one. */
   private static final double LOAD_BYTES_PER_SECOND = 8e9;
@@ -176,7 +178,19 @@ public record WorkerLook(
     Map<String, ModelStatus> known = statuses();
     Map<String, ModelView> views = HashMap.newHashMap(models.size());
     models.forEach((name, isReady) -> views.put(name, view(isReady, known.get(name))));
-    return new WorkerView(link.name(), address, ready, views);
+    return new WorkerView(link.name(), address, stream(), ready, views);
+  }
+
+  /** Where it takes tensor streams: what operators say, or the port that it tells. */
+  private @Nullable SocketAddress stream() {
+    SocketAddress said = link.worker().stream();
+    int port = control.map(WorkerStatus::streamPort).orElse(0);
+    if (said != null || port <= 0 || port > MOST_PORT) {
+      return said;
+    }
+    return address.isUnresolved()
+        ? InetSocketAddress.createUnresolved(address.getHostString(), port)
+        : new InetSocketAddress(address.getAddress(), port);
   }
 
   /** What is known of its models, by name. */

@@ -15,6 +15,7 @@ import java.util.Map;
  *     limits it
  * @param protocolOldest of {@link GatewayProtocol}, as {@code protocolLatest}
  * @param instance another one each time it starts; empty for a worker that tells none
+ * @param streamPort where it takes tensor streams; 0 where it does not
  * @param models by name
  */
 public record WorkerStatus(
@@ -23,6 +24,7 @@ public record WorkerStatus(
     int protocolOldest,
     int protocolLatest,
     String instance,
+    int streamPort,
     Map<String, ModelStatus> models) {
   private static final String EXTERNALLY_MANAGED = "externally_managed";
 
@@ -35,6 +37,7 @@ public record WorkerStatus(
         response.getGatewayProtocolOldest(),
         response.getGatewayProtocolLatest(),
         response.getInstance(),
+        response.getStreamPort(),
         Collections.unmodifiableMap(models));
   }
 

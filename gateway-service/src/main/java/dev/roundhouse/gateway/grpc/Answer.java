@@ -40,7 +40,8 @@ final class Answer {
             });
   }
 
-  private static Status status(Throwable failure) {
+  /** What a failure is told as; one that nobody expects is logged. */
+  static Status status(Throwable failure) {
     Throwable cause = failure;
     while (cause instanceof CompletionException && cause.getCause() != null) {
       cause = cause.getCause();

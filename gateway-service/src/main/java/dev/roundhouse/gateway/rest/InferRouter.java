@@ -2,6 +2,7 @@ package dev.roundhouse.gateway.rest;
 
 import dev.roundhouse.gateway.fleet.WorkerLink;
 import dev.roundhouse.gateway.fleet.Workers;
+import dev.roundhouse.gateway.payload.PayloadCopies;
 import dev.roundhouse.gateway.route.ModelRoutes;
 import dev.roundhouse.gateway.route.RouteAttempt;
 import dev.roundhouse.platform.rest.InferPath;
@@ -9,6 +10,7 @@ import dev.roundhouse.platform.telemetry.TraceContexts;
 import dev.roundhouse.transport.access.CallerRights;
 import dev.roundhouse.transport.forward.CallRouter.Route;
 import dev.roundhouse.transport.forward.HttpRouter;
+import dev.roundhouse.transport.forward.PassingCopy;
 import io.grpc.StatusException;
 import io.netty.handler.codec.http.HttpHeaderNames;
 import io.netty.handler.codec.http.HttpHeaders;
@@ -55,6 +57,14 @@ final class InferRouter implements HttpRouter {
             && RestHead.mayRunTwice(body, jsonLength(headers), encoding(headers))
         ? ((RouteAttempt) first).hedge()
         : null;
+  }
+
+  @Override
+  public @Nullable PassingCopy copy(Route route, HttpHeaders headers) {
+    PayloadCopies copies = routes.copies();
+    return copies == null || path.operation() != InferPath.Operation.INFER
+        ? null
+        : copies.request(path.name(), headers);
   }
 
   /** Tells a route of the caller's span. */

@@ -10,6 +10,7 @@ import dev.roundhouse.kserve.status.WireStatus;
 import dev.roundhouse.platform.access.Access;
 import dev.roundhouse.platform.rest.InferPath;
 import dev.roundhouse.platform.rest.TextPath;
+import dev.roundhouse.platform.rest.V1InferPath;
 import dev.roundhouse.transport.access.CallerRights;
 import dev.roundhouse.transport.forward.ForwardingBudget;
 import dev.roundhouse.transport.forward.HttpForwarder;
@@ -37,11 +38,13 @@ public final class InferRoutes implements RequestRoutes {
   private final Workers workers;
   private final HttpForwarder forwarder;
   private final RequestRoutes others;
+  private final boolean servesV1;
 
   /**
    * @param memory for requests in progress
    * @param maxBodyBytes of a request
    * @param silence of a worker's kernel, after which a connection is lost
+   * @param servesV1 whether inference by v1 is sent on too
    * @param others answer what is no inference
    */
   public InferRoutes(
@@ -51,10 +54,12 @@ public final class InferRoutes implements RequestRoutes {
       WorkerTls tls,
       long maxBodyBytes,
       Duration silence,
+      boolean servesV1,
       RequestRoutes others) {
     this.routes = routes;
     this.workers = workers;
     this.others = others;
+    this.servesV1 = servesV1;
     SslContext secret = tls.http();
     forwarder =
         new HttpForwarder(
@@ -79,6 +84,10 @@ public final class InferRoutes implements RequestRoutes {
     InferPath path = InferPath.of(method, target);
     if (path != null) {
       return forwarder.request(new InferRouter(routes, workers, path, caller));
+    }
+    V1InferPath v1 = servesV1 ? V1InferPath.of(method, target) : null;
+    if (v1 != null) {
+      return forwarder.request(new V1Router(routes, workers, v1, caller));
     }
     TextPath texts = TextPath.of(method, target);
     return texts == null

@@ -3,15 +3,18 @@ package dev.roundhouse.gateway.route;
 import dev.roundhouse.gateway.fleet.Fleet;
 import dev.roundhouse.gateway.fleet.ModelView;
 import dev.roundhouse.gateway.fleet.WorkerView;
+import dev.roundhouse.gateway.payload.PayloadCopies;
 import dev.roundhouse.gateway.placement.Placement;
 import dev.roundhouse.kserve.codec.CallerHeader;
 import dev.roundhouse.kserve.codec.SpentHeader;
 import dev.roundhouse.kserve.proto.GRPCInferenceServiceGrpc;
 import dev.roundhouse.kserve.status.WireException;
+import dev.roundhouse.kserve.v1.proto.GRPCServiceGrpc;
 import dev.roundhouse.platform.access.Access;
 import dev.roundhouse.platform.telemetry.SpanExport;
 import dev.roundhouse.transport.access.CallerRights;
 import dev.roundhouse.transport.forward.CallRouter;
+import dev.roundhouse.transport.forward.PassingCopy;
 import io.grpc.Status;
 import io.grpc.StatusException;
 import java.nio.ByteBuffer;
@@ -36,6 +39,10 @@ public final class ModelRoutes implements CallRouter {
   private static final String STREAM =
       GRPCInferenceServiceGrpc.getModelStreamInferMethod().getFullMethodName();
 
+  private static final String V1_UNARY = GRPCServiceGrpc.getInferMethod().getFullMethodName();
+  private static final String V1_STREAM =
+      GRPCServiceGrpc.getStreamInferMethod().getFullMethodName();
+
   /**
    * Methods that any worker of a model can answer alike. Their messages begin with the model's
    * name.
@@ -48,11 +55,17 @@ public final class ModelRoutes implements CallRouter {
   private final RouteContext context;
   private final RouteContext descriptions;
   private final boolean tracesCalls;
+  private final boolean servesV1;
+  private final @Nullable PayloadCopies copies;
   private final Map<String, WorkLedger> ledgers = new ConcurrentHashMap<>();
   private final Map<String, WorkerCalls> calls = new ConcurrentHashMap<>();
   private final Map<String, ReplicaRouter> routers = new ConcurrentHashMap<>();
   private volatile RouteSettings settings;
   private volatile Fleet fleet = Fleet.EMPTY;
+
+  /** Those of its workers that take tensor streams. */
+  private volatile Fleet streaming = Fleet.EMPTY;
+
   private volatile Placement placement = Placement.NONE;
 
   /**
@@ -61,6 +74,8 @@ public final class ModelRoutes implements CallRouter {
    * @param hedging of slow requests
    * @param listener told of every request's end
    * @param spans of requests
+   * @param servesV1 whether inference by v1 is sent on too
+   * @param copies of requests; null when nothing is copied
    */
   public ModelRoutes(
       RouteSettings settings,
@@ -68,8 +83,12 @@ public final class ModelRoutes implements CallRouter {
       Ejection ejection,
       Hedging hedging,
       RouteListener listener,
-      SpanExport spans) {
+      SpanExport spans,
+      boolean servesV1,
+      @Nullable PayloadCopies copies) {
     this.settings = settings;
+    this.servesV1 = servesV1;
+    this.copies = copies;
     tracesCalls = spans.contexts() != null;
     context =
         new RouteContext(
@@ -105,6 +124,7 @@ public final class ModelRoutes implements CallRouter {
   /** The workers have been checked. */
   public void seen(Fleet now) {
     fleet = now;
+    streaming = now.streaming();
     Set<String> names = now.workers().stream().map(WorkerView::name).collect(Collectors.toSet());
     context.ejection().retain(names);
     calls.keySet().retainAll(names);
@@ -137,12 +157,19 @@ public final class ModelRoutes implements CallRouter {
 
   @Override
   public boolean forwards(String method) {
-    return method.equals(UNARY) || method.equals(STREAM) || DESCRIPTIONS.contains(method);
+    return method.equals(UNARY)
+        || method.equals(STREAM)
+        || DESCRIPTIONS.contains(method)
+        || (servesV1 && isV1(method));
+  }
+
+  private static boolean isV1(String method) {
+    return method.equals(V1_UNARY) || method.equals(V1_STREAM);
   }
 
   @Override
   public boolean unaryRequest(String method) {
-    return !method.equals(STREAM);
+    return !method.equals(STREAM) && !method.equals(V1_STREAM);
   }
 
   @Override
@@ -165,6 +192,17 @@ public final class ModelRoutes implements CallRouter {
     return SpentHeader.NAME;
   }
 
+  /** What copies requests; null when nothing does. */
+  public @Nullable PayloadCopies copies() {
+    return copies;
+  }
+
+  @Override
+  public @Nullable PassingCopy copy(String method, Route route) {
+    PayloadCopies by = copies;
+    return by == null || !method.equals(UNARY) ? null : by.call(((RouteAttempt) route).model());
+  }
+
   @Override
   public boolean tracesCalls() {
     return tracesCalls;
@@ -179,7 +217,7 @@ public final class ModelRoutes implements CallRouter {
   public @Nullable Route route(
       String method, @Nullable CallerRights caller, ByteBuffer begin, boolean more)
       throws StatusException {
-    RequestHead head = RequestHead.read(begin, more);
+    RequestHead head = isV1(method) ? V1Head.read(begin, more) : RequestHead.read(begin, more);
     if (head == null) {
       return null;
     }
@@ -196,6 +234,15 @@ public final class ModelRoutes implements CallRouter {
   }
 
   /**
+   * Assigns a request that must not be sent to two workers.
+   *
+   * @throws StatusException UNAVAILABLE when no worker is ready
+   */
+  public RouteAttempt routeOnce(RequestHead head) throws StatusException {
+    return route(head, false);
+  }
+
+  /**
    * Assigns a single-message request to a worker.
    *
    * @throws StatusException NOT_FOUND when no worker has the model, UNAVAILABLE when none is ready
@@ -204,8 +251,30 @@ public final class ModelRoutes implements CallRouter {
     return route(head, true);
   }
 
-  private RouteAttempt route(RequestHead head, boolean once) throws StatusException {
-    Fleet now = fleet;
+  /**
+   * Assigns a tensor stream to a worker that takes such, as a stream of gRPC.
+   *
+   * @throws StatusException UNAVAILABLE when no worker that takes any is ready
+   */
+  public RouteAttempt stream(RequestHead head) throws StatusException {
+    Fleet now = streaming;
+    if (now.ready().isEmpty() && !fleet.ready().isEmpty()) {
+      throw Status.UNAVAILABLE
+          .withDescription(
+              "no worker that is ready takes tensor streams; set roundhouse.worker.stream.port at workers, or roundhouse.gateway.workers.NAME.stream here")
+          .asException();
+    }
+    return route(now, head, false);
+  }
+
+  /**
+   * @param mayHedge whether a second worker may be asked beside the first
+   */
+  private RouteAttempt route(RequestHead head, boolean mayHedge) throws StatusException {
+    return route(fleet, head, mayHedge);
+  }
+
+  private RouteAttempt route(Fleet now, RequestHead head, boolean mayHedge) throws StatusException {
     String model = head.model();
     int items = now.items(model, head.rows());
     long work = settings.basis().nanos(now, model, items);
@@ -228,7 +297,7 @@ public final class ModelRoutes implements CallRouter {
         settings.mode() == Mode.LEAST_OUTSTANDING
             ? router.reserveLeast(name -> begin(now, name, model), items, work)
             : router.reserve(items, work);
-    boolean hasSecond = once && router.workers().size() > 1;
+    boolean hasSecond = mayHedge && router.workers().size() > 1;
     long hedgeAfter = hasSecond ? context.hedging().begin(model) : Route.NEVER;
     return new RouteAttempt(context, model, items, serving, router, work, false, hedgeAfter, place);
   }

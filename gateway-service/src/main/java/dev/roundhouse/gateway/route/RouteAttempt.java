@@ -96,6 +96,10 @@ public final class RouteAttempt implements Route {
     }
   }
 
+  String model() {
+    return model;
+  }
+
   private void spanBy(RequestTrace of) {
     SpanContext own = of.worker();
     span = own;
@@ -156,10 +160,23 @@ public final class RouteAttempt implements Route {
 
   @Override
   public SocketAddress address() {
+    return view().address();
+  }
+
+  /** Where the worker takes tensor streams. */
+  public SocketAddress stream() {
+    SocketAddress known = view().stream();
+    if (known == null) {
+      throw new IllegalStateException("'" + worker() + "' takes no streams");
+    }
+    return known;
+  }
+
+  private WorkerView view() {
     String name = reservation.worker();
     for (WorkerView worker : serving) {
       if (worker.name().equals(name)) {
-        return worker.address();
+        return worker;
       }
     }
     throw new IllegalStateException("no worker '" + name + "' serves " + model);

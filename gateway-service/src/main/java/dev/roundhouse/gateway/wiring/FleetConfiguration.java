@@ -18,6 +18,7 @@ import dev.roundhouse.gateway.lifecycle.GatewayMeters;
 import dev.roundhouse.gateway.lifecycle.GatewayReadiness;
 import dev.roundhouse.gateway.lifecycle.WorkersEndpoint;
 import dev.roundhouse.gateway.lifecycle.WorkersHealth;
+import dev.roundhouse.gateway.payload.PayloadCopies;
 import dev.roundhouse.gateway.route.Ejection;
 import dev.roundhouse.gateway.route.Hedging;
 import dev.roundhouse.gateway.route.ModelRoutes;
@@ -30,6 +31,7 @@ import dev.roundhouse.platform.config.StartRefusedException;
 import dev.roundhouse.platform.grpc.PortLoad;
 import dev.roundhouse.platform.grpc.SealedCalls;
 import dev.roundhouse.platform.lifecycle.LameDuck;
+import dev.roundhouse.platform.payload.PayloadLog;
 import dev.roundhouse.platform.rest.HttpFront;
 import dev.roundhouse.platform.rest.HttpServerSettings;
 import dev.roundhouse.platform.telemetry.SpanExport;
@@ -168,7 +170,8 @@ class FleetConfiguration {
       Ejection ejection,
       Hedging hedging,
       GatewayMeters meters,
-      SpanExport spans) {
+      SpanExport spans,
+      ObjectProvider<PayloadLog> payloads) {
     var scheduling = properties.scheduling();
     return new ModelRoutes(
         Placer.settings(scheduling.mode(), Policies.of(scheduling), Policies.models(scheduling)),
@@ -176,7 +179,9 @@ class FleetConfiguration {
         ejection,
         hedging,
         meters,
-        spans);
+        spans,
+        properties.v1().enabled(),
+        payloads.stream().map(PayloadCopies::new).findFirst().orElse(null));
   }
 
   @Bean

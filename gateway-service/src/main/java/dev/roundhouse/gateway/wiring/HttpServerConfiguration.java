@@ -91,6 +91,7 @@ class HttpServerConfiguration {
         tls,
         properties.server().maxMessageSize().toBytes(),
         properties.health().silence(),
+        properties.v1().enabled(),
         others);
   }
 

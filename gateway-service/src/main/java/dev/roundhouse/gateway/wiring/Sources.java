@@ -12,6 +12,7 @@ import dev.roundhouse.platform.config.StartRefusedException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.InetSocketAddress;
+import java.net.SocketAddress;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.nio.file.Files;
@@ -109,7 +110,8 @@ final class Sources {
                       name,
                       grpc,
                       other(name, worker.http(), grpc, discovery.httpPort()),
-                      other(name, worker.metrics(), grpc, discovery.metricsPort())));
+                      other(name, worker.metrics(), grpc, discovery.metricsPort()),
+                      stream(name, worker.stream())));
             });
     return listed;
   }
@@ -121,6 +123,12 @@ final class Sources {
       String name, String text, InetSocketAddress grpc, int port) {
     return text.isEmpty()
         ? InetSocketAddress.createUnresolved(grpc.getHostString(), port)
+        : parse(name, text);
+  }
+
+  private static @Nullable SocketAddress stream(String name, String text) {
+    return text.isEmpty() || text.startsWith("/")
+        ? WorkerAddress.parseStream(text)
         : parse(name, text);
   }
 

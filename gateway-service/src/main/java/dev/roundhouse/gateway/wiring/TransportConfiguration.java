@@ -16,6 +16,7 @@ import dev.roundhouse.gateway.lifecycle.GatewayReadyLine;
 import dev.roundhouse.gateway.lifecycle.PlacementEndpoint;
 import dev.roundhouse.gateway.route.ModelRoutes;
 import dev.roundhouse.gateway.schedule.SchedulingControl;
+import dev.roundhouse.gateway.stream.StreamGate;
 import dev.roundhouse.platform.access.Access;
 import dev.roundhouse.platform.access.AccessFiles;
 import dev.roundhouse.platform.access.AccessStart;
@@ -30,7 +31,6 @@ import dev.roundhouse.platform.grpc.GuardedServices;
 import dev.roundhouse.platform.grpc.Http2GrpcServerFactory;
 import dev.roundhouse.platform.grpc.PortLoad;
 import dev.roundhouse.platform.logging.Announcer;
-import dev.roundhouse.platform.process.DescriptorShare;
 import dev.roundhouse.platform.text.ClientText;
 import dev.roundhouse.transport.forward.ForwardingBudget;
 import dev.roundhouse.transport.forward.GrpcForwarder;
@@ -49,6 +49,7 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.stream.Stream;
+import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.actuate.autoconfigure.web.server.ManagementServerProperties;
 import org.springframework.boot.grpc.server.autoconfigure.GrpcServerProperties;
 import org.springframework.boot.ssl.SslBundles;
@@ -124,7 +125,8 @@ class TransportConfiguration {
         .maxConcurrentStreams(server.maxConcurrentStreams())
         .maxCalls(server.maxCalls() == 0 ? Integer.MAX_VALUE : server.maxCalls())
         .maxConnections(
-            DescriptorShare.ofProcess().connections(server.maxConnections(), DESCRIPTORS))
+            StreamConfiguration.ofGrpcShare(
+                properties.stream(), server.maxConnections(), DESCRIPTORS))
         .stalledMessageTimeout(server.stalledMessageTimeout().toNanos(), TimeUnit.NANOSECONDS)
         .unreadAnswerTimeout(server.unreadAnswerTimeout().toNanos(), TimeUnit.NANOSECONDS)
         .loadListener(load)
@@ -141,7 +143,7 @@ class TransportConfiguration {
         properties.access(),
         GatewayProperties.PREFIX + ".access",
         false,
-        Doors.of(grpc, http, operators));
+        StreamConfiguration.doors(properties.stream(), Doors.of(grpc, http, operators)));
   }
 
   @Bean
@@ -232,15 +234,19 @@ class TransportConfiguration {
 
   @Bean
   GatewayReadyLine gatewayReadyLine(
-      Workers workers, GrpcServerLifecycle grpc, Environment environment) {
+      Workers workers,
+      GrpcServerLifecycle grpc,
+      Environment environment,
+      ObjectProvider<StreamGate> streams) {
     return new GatewayReadyLine(
         workers,
         () ->
             "grpc=%d http=%d metrics=%d"
-                .formatted(
-                    grpc.getPort(),
-                    port(environment, "local.server.port"),
-                    port(environment, "local.management.port")),
+                    .formatted(
+                        grpc.getPort(),
+                        port(environment, "local.server.port"),
+                        port(environment, "local.management.port"))
+                + streams.stream().map(each -> " stream=" + each.port()).findAny().orElse(""),
         new Announcer(environment, System.out));
   }
 

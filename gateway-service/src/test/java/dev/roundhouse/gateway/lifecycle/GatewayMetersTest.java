@@ -77,7 +77,9 @@ class GatewayMetersTest {
           ejection,
           Hedging.OFF,
           RouteListener.NONE,
-          SpanExport.OFF);
+          SpanExport.OFF,
+          false,
+          null);
   private final Placer placer =
       new Placer(
           routes,

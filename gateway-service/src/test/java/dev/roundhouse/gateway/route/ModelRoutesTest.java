@@ -123,7 +123,9 @@ class ModelRoutesTest {
             ejection,
             hedging,
             RouteListener.NONE,
-            SpanExport.OFF);
+            SpanExport.OFF,
+            false,
+            null);
     routes.seen(fleet);
     long expected =
         switch (basis) {
@@ -364,7 +366,9 @@ class ModelRoutesTest {
             ejection,
             hedging,
             RouteListener.NONE,
-            SpanExport.OFF);
+            SpanExport.OFF,
+            false,
+            null);
     routes.seen(fleet);
     return routes;
   }

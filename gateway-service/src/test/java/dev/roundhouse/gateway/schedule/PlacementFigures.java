@@ -101,7 +101,9 @@ public final class PlacementFigures {
             new Ejection(0, 1, System::nanoTime, InstantSource.system()),
             Hedging.OFF,
             RouteListener.NONE,
-            SpanExport.OFF);
+            SpanExport.OFF,
+            false,
+            null);
     placer =
         new Placer(
             routes,

@@ -10,8 +10,8 @@ import java.lang.foreign.MemorySegment;
 import java.util.Objects;
 
 /**
- * Lays the inputs of a batch out in its staging memory: one copy per input, zeros as padding. Owned
- * by the dispatch thread.
+ * Lays the inputs of a batch out in its staging memory: one copy per input, zeros as padding. Those
+ * that lie as the program takes them stay where they are. Owned by the dispatch thread.
  */
 public final class BatchAssembler {
 
@@ -22,15 +22,24 @@ public final class BatchAssembler {
   }
 
   private final Unreadable unreadable;
+  private final boolean placesRows;
 
-  public BatchAssembler(Unreadable unreadable) {
+  /**
+   * @param placesRows the device reads rows where they lie; else staging memory is the better
+   *     place, which may be pinned
+   */
+  public BatchAssembler(Unreadable unreadable, boolean placesRows) {
     this.unreadable = unreadable;
+    this.placesRows = placesRows;
   }
 
   /** Copies the rows of every member. One that cannot be read does not fail its batch-mates. */
   public void assemble(BatchSlot slot) {
     ProgramLayout program = slot.program().layout();
     slot.borrowArguments();
+    if (placesRows && placeAll(slot, program)) {
+      return;
+    }
     int row = 0;
     for (int member = 0; member < slot.size(); member++) {
       try {
@@ -44,6 +53,17 @@ public final class BatchAssembler {
     zeroRows(slot, program, row, slot.program().batchSize());
   }
 
+  /** True when no input is left to be copied. */
+  private static boolean placeAll(BatchSlot slot, ProgramLayout program) {
+    boolean all = slot.size() > 0;
+    for (int input = 0; input < program.inputCount(); input++) {
+      MemorySegment placed = slot.isHeld(input) ? null : RowsInPlace.of(slot, input);
+      slot.place(input, placed);
+      all &= placed != null;
+    }
+    return all;
+  }
+
   private static void copyRows(BatchSlot slot, ProgramLayout program, int member, int row) {
     QueuedRequest request = slot.request(member);
     if (request == null) {
@@ -51,7 +71,7 @@ public final class BatchAssembler {
     }
     MemorySegment staging = slot.staging().memory();
     for (int input = 0; input < program.inputCount(); input++) {
-      if (slot.isHeld(input)) {
+      if (slot.isHeld(input) || slot.isPlaced(input)) {
         continue;
       }
       RowLayout layout = program.input(input);

@@ -13,6 +13,8 @@ import dev.roundhouse.engine.observe.Ledger;
 import dev.roundhouse.engine.queue.QueuedRequest;
 import dev.roundhouse.engine.state.ArgumentsOnDevice;
 import dev.roundhouse.engine.state.CarriedState;
+import java.lang.foreign.MemorySegment;
+import java.util.Arrays;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
@@ -39,6 +41,7 @@ public final class BatchSlot extends BatchMembers implements AutoCloseable {
   }
 
   private static final @Nullable DeviceBuffer[] NO_ARGUMENTS = new @Nullable DeviceBuffer[0];
+  private static final @Nullable MemorySegment[] NONE_PLACED = new @Nullable MemorySegment[0];
 
   private final Staging staging;
   private State state = State.FREE;
@@ -47,6 +50,10 @@ public final class BatchSlot extends BatchMembers implements AutoCloseable {
   private @Nullable PreparedProgram program;
   private @Nullable DeviceBuffer[] arguments = NO_ARGUMENTS;
   private @Nullable ArgumentsOnDevice held;
+
+  /** By input; null for those that stand in the staging memory. */
+  private @Nullable MemorySegment[] placed = NONE_PLACED;
+
   private @Nullable Execution execution;
   private long expectedNanos;
   private long inputNanos;
@@ -131,7 +138,7 @@ public final class BatchSlot extends BatchMembers implements AutoCloseable {
   }
 
   /**
-   * Uploads what stands in the staging memory. From here on the batch is armed.
+   * Uploads what stands in the staging memory or in its place. From here on the batch is armed.
    *
    * @throws RuntimeException when the device refuses; nothing is kept on it then
    */
@@ -150,14 +157,65 @@ public final class BatchSlot extends BatchMembers implements AutoCloseable {
         arguments[i] =
             there != null
                 ? there
-                : device.upload(
-                    layout.input(i).type(), layout.staged(i, staging), HostMemory.ALIAS);
+                : device.upload(layout.input(i).type(), source(layout, i), HostMemory.ALIAS);
       }
       of.placeWeights(arguments);
     } catch (Throwable e) {
       closeUploads();
       throw e;
     }
+  }
+
+  private MemorySegment source(ProgramLayout layout, int input) {
+    MemorySegment place = input < placed.length ? placed[input] : null;
+    return place == null ? layout.staged(input, staging) : place;
+  }
+
+  /**
+   * Says where the rows of an input lie.
+   *
+   * @param memory as long as the program's input; null for the staging memory
+   */
+  void place(int input, @Nullable MemorySegment memory) {
+    if (memory == null && placed.length == 0) {
+      return;
+    }
+    int inputs = program().layout().inputCount();
+    if (placed.length != inputs) {
+      placed = Arrays.copyOf(placed, inputs);
+    }
+    placed[input] = memory;
+  }
+
+  /** True for an input that lies outside the staging memory. */
+  boolean isPlaced(int input) {
+    return input < placed.length && placed[input] != null;
+  }
+
+  /** True when a run reads memory of its members: none of them may be let go before it is over. */
+  public boolean readsMembers() {
+    for (MemorySegment each : placed) {
+      if (each != null) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** True when no input had to be copied. */
+  public boolean isInPlace() {
+    for (MemorySegment each : placed) {
+      if (each == null) {
+        return false;
+      }
+    }
+    return placed.length > 0;
+  }
+
+  /** Gives its uploads back, to be assembled again. */
+  public void disarm() {
+    closeUploads();
+    Arrays.fill(placed, null);
   }
 
   /** Of the run, inputs first; set by {@link #arm}. */
@@ -218,6 +276,7 @@ public final class BatchSlot extends BatchMembers implements AutoCloseable {
         closeUploads();
       } finally {
         forget();
+        Arrays.fill(placed, null);
         lane = null;
         program = null;
         state = State.FREE;

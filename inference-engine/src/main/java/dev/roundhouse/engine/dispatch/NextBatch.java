@@ -68,8 +68,8 @@ final class NextBatch {
     assembler =
         new BatchAssembler(
             (slot, member, cause) ->
-                delivery.fail(
-                    slot, member, failures.unreadable(slot.lane().model().name(), cause)));
+                delivery.fail(slot, member, failures.unreadable(slot.lane().model().name(), cause)),
+            device.description().hostVisible());
   }
 
   // --- what may change the choice
@@ -211,13 +211,25 @@ final class NextBatch {
     }
     if (cancelled) {
       cancelled = false;
-      delivery.dropCancelled(slot);
+      if (delivery.dropCancelled(slot) && slot.live() > 0 && slot.readsMembers()) {
+        return !assembleWithoutDropped(slot);
+      }
     }
     if (slot.live() > 0) {
       return false;
     }
     batchEnd.giveUp(slot);
     return true;
+  }
+
+  /** Copies what is left: memory of a member that has gone may change while a run reads it. */
+  private boolean assembleWithoutDropped(BatchSlot slot) {
+    try {
+      slot.disarm();
+    } catch (Throwable e) {
+      failures.notFreed(e);
+    }
+    return assembleAndArm(slot);
   }
 
   /**

@@ -238,6 +238,9 @@ final class Pipeline {
     if (slot.paddingRows() > 0) {
       ledger.add(counters, Metric.PADDING_ROWS, slot.paddingRows());
     }
+    if (slot.isInPlace()) {
+      ledger.add(counters, Metric.IN_PLACE_ROWS, slot.rows());
+    }
     if (slot.program().layout().paddedInput() >= 0) {
       ledger.add(counters, Metric.POSITIONS, slot.positions(false));
       ledger.add(counters, Metric.PADDING_POSITIONS, slot.positions(true));

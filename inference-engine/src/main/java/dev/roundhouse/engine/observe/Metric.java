@@ -33,6 +33,8 @@ public enum Metric {
   WEIGHT_EVICTIONS,
   /** Nanoseconds that loads of weights took. */
   WEIGHT_LOAD,
+  /** Rows that a run read where they were received. */
+  IN_PLACE_ROWS,
   /** Elements of the first padded input, in rows of requests. */
   POSITIONS,
   /** Those of them that fill a compiled shape variant. */

@@ -382,6 +382,11 @@ public final class QueuedRequest implements Submission {
     return cancelRequested;
   }
 
+  @Override
+  public boolean isInBatch() {
+    return state() == State.TAKEN;
+  }
+
   /**
    * Moves the request to its end if it is in {@code expected}. On true, the caller of this must
    * deliver an outcome.

@@ -310,6 +310,11 @@ class ComposedRunTest {
       }
 
       @Override
+      public boolean isInBatch() {
+        return false;
+      }
+
+      @Override
       public boolean cancel() {
         ran.add("cancelled " + request.modelName());
         return false;

@@ -11,7 +11,8 @@ import java.nio.ByteOrder;
  * @param status gRPC's number; 0 when there are outputs
  * @param text why there are none
  * @param spec of the outputs
- * @param payload their bytes, little-endian; empty when there are none
+ * @param payload their bytes, little-endian; empty when there are none, or they are in shared
+ *     memory
  */
 public record StreamResult(
     long sequence, int status, String text, StreamSpec spec, ByteBuffer payload) {

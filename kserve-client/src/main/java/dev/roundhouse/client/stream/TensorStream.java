@@ -15,6 +15,7 @@ import java.net.StandardSocketOptions;
 import java.net.UnixDomainSocketAddress;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.nio.channels.ByteChannel;
 import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -22,6 +23,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Set;
 import java.util.zip.CRC32C;
+import javax.net.ssl.SSLContext;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -39,13 +41,19 @@ public final class TensorStream implements AutoCloseable {
   private static final int READ_BYTES = 1 << 16;
   private static final int NO_BUDGET = -1;
   private static final int MOST_TEXT_BYTES = 1 << 16;
+  private static final int PLACE_BYTES = 2 * Long.BYTES;
 
-  private final SocketChannel channel;
+  private final ByteChannel channel;
   private final ByteBuffer read = buffer(READ_BYTES).flip();
   private final ServerReply reply;
   private final StreamSpec spec;
   private final boolean hasDeadlines;
   private final boolean hasChecksums;
+  private final boolean isShared;
+
+  /** That come with a result. */
+  private final int resultBytes;
+
   private final ByteBuffer message;
   private int window;
   private long generation;
@@ -57,7 +65,7 @@ public final class TensorStream implements AutoCloseable {
 
   private String endText = "";
 
-  private TensorStream(SocketChannel channel, ClientHello hello) throws IOException {
+  private TensorStream(ByteChannel channel, ClientHello hello) throws IOException {
     this.channel = channel;
     write(ByteBuffer.wrap(hello.encoded()));
     reply = readReply();
@@ -74,8 +82,10 @@ public final class TensorStream implements AutoCloseable {
     hasChecksums = reply.options().contains(StreamOption.CHECKSUM);
     window = reply.window();
     generation = reply.generation();
+    isShared = reply.options().contains(StreamOption.SHARED_MEMORY);
+    resultBytes = hello.outputRegion().isEmpty() ? spec.responseBytes() : 0;
     int around = (hasDeadlines ? Integer.BYTES : 0) + (hasChecksums ? Integer.BYTES : 0);
-    message = buffer(Math.addExact(spec.requestBytes(), around));
+    message = buffer(Math.addExact(isShared ? PLACE_BYTES : spec.requestBytes(), around));
   }
 
   private void requireExpected(ClientHello hello) throws IOException {
@@ -99,9 +109,6 @@ public final class TensorStream implements AutoCloseable {
    * @throws IOException when it cannot be reached, or speaks something else
    */
   public static TensorStream open(SocketAddress address, ClientHello hello) throws IOException {
-    if (hello.options().contains(StreamOption.SHARED_MEMORY)) {
-      throw new IllegalArgumentException("this client sends tensors, and no places of them");
-    }
     SocketChannel channel =
         address instanceof UnixDomainSocketAddress
             ? SocketChannel.open(StandardProtocolFamily.UNIX)
@@ -115,6 +122,30 @@ public final class TensorStream implements AutoCloseable {
     } catch (Throwable e) {
       channel.close();
       throw e;
+    }
+  }
+
+  /**
+   * As {@link #open(SocketAddress, ClientHello)}, by TLS.
+   *
+   * @param address whose host must be in the server's certificate
+   * @param tls what is trusted, and the certificate that is shown, if any
+   */
+  public static TensorStream open(InetSocketAddress address, ClientHello hello, SSLContext tls)
+      throws IOException {
+    requireTensors(hello);
+    TlsChannel channel = TlsChannel.connect(address, tls);
+    try {
+      return new TensorStream(channel, hello);
+    } catch (Throwable e) {
+      channel.close();
+      throw e;
+    }
+  }
+
+  private static void requireTensors(ClientHello hello) {
+    if (hello.options().contains(StreamOption.SHARED_MEMORY)) {
+      throw new IllegalArgumentException("this client sends tensors, and no places of them");
     }
   }
 
@@ -158,27 +189,66 @@ public final class TensorStream implements AutoCloseable {
    * @throws StreamEndedException when the server takes no more
    */
   public long send(List<ByteBuffer> inputs, @Nullable Duration left) throws IOException {
+    requireRoom();
+    if (isShared) {
+      throw new IllegalStateException("the stream's tensors are in shared memory; say where");
+    }
+    begin(left);
+    put(inputs);
+    return sendMade();
+  }
+
+  /**
+   * Sends a message whose tensors are in shared memory, on a stream with {@link
+   * StreamOption#SHARED_MEMORY}. They must not change before its result has come.
+   *
+   * @param inputsAt where in the region they begin, laid out as the spec says
+   * @param resultAt where in the other region its result goes; without effect where results are
+   *     sent
+   */
+  public long sendPlace(long inputsAt, long resultAt, @Nullable Duration left) throws IOException {
+    requireRoom();
+    if (!isShared) {
+      throw new IllegalStateException("the stream was opened without StreamOption.SHARED_MEMORY");
+    }
+    begin(left);
+    message.putLong(inputsAt).putLong(resultAt);
+    return sendMade();
+  }
+
+  private void requireRoom() throws StreamEndedException {
     if (end >= 0) {
       throw new StreamEndedException(endText, end);
     }
     if (underWay() >= window) {
       throw new IllegalStateException("the window of %d messages is full".formatted(window));
     }
-    write(made(inputs, left));
-    return sent++;
   }
 
-  private ByteBuffer made(List<ByteBuffer> inputs, @Nullable Duration left) {
-    if (inputs.size() != spec.inputs().size()) {
-      throw new IllegalArgumentException(
-          "%d inputs are given, and the model has %d"
-              .formatted(inputs.size(), spec.inputs().size()));
-    }
+  private void begin(@Nullable Duration left) {
     message.clear();
     if (hasDeadlines) {
       message.putInt(left == null ? NO_BUDGET : micros(left));
     } else if (left != null) {
       throw new IllegalArgumentException("the stream was opened without StreamOption.DEADLINE");
+    }
+  }
+
+  private long sendMade() throws IOException {
+    if (hasChecksums) {
+      CRC32C checksum = new CRC32C();
+      checksum.update(message.duplicate().flip());
+      message.putInt((int) checksum.getValue());
+    }
+    write(message.flip());
+    return sent++;
+  }
+
+  private void put(List<ByteBuffer> inputs) {
+    if (inputs.size() != spec.inputs().size()) {
+      throw new IllegalArgumentException(
+          "%d inputs are given, and the model has %d"
+              .formatted(inputs.size(), spec.inputs().size()));
     }
     int head = message.position();
     for (int i = 0; i < inputs.size(); i++) {
@@ -192,12 +262,6 @@ public final class TensorStream implements AutoCloseable {
       message.put(head + spec.inputOffset(i), input, input.position(), input.remaining());
     }
     message.position(head + spec.requestBytes());
-    if (hasChecksums) {
-      CRC32C checksum = new CRC32C();
-      checksum.update(message.duplicate().flip());
-      message.putInt((int) checksum.getValue());
-    }
-    return message.flip();
   }
 
   private static int micros(Duration left) {
@@ -257,7 +321,7 @@ public final class TensorStream implements AutoCloseable {
     if (record.status() != 0) {
       return new StreamResult(sequence, record.status(), text(), spec, ByteBuffer.allocate(0));
     }
-    ByteBuffer payload = ByteBuffer.allocate(spec.responseBytes()).order(ByteOrder.LITTLE_ENDIAN);
+    ByteBuffer payload = ByteBuffer.allocate(resultBytes).order(ByteOrder.LITTLE_ENDIAN);
     fill(payload);
     payload.flip();
     if (hasChecksums) {

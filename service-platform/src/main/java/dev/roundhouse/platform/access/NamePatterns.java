@@ -3,14 +3,14 @@ package dev.roundhouse.platform.access;
 import java.util.List;
 
 /** Names, and beginnings of names, which end with a {@code *}. */
-record NamePatterns(List<String> patterns) {
+public record NamePatterns(List<String> patterns) {
   private static final String ANY = "*";
 
-  NamePatterns {
+  public NamePatterns {
     patterns = List.copyOf(patterns);
   }
 
-  boolean match(String name) {
+  public boolean match(String name) {
     for (String pattern : patterns) {
       if (pattern.endsWith(ANY)
           ? name.startsWith(pattern.substring(0, pattern.length() - 1))

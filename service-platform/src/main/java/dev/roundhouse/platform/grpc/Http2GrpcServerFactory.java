@@ -1,6 +1,7 @@
 package dev.roundhouse.platform.grpc;
 
 import dev.roundhouse.platform.config.StartRefusedException;
+import dev.roundhouse.platform.tls.BundleContext;
 import dev.roundhouse.transport.http2.Http2ServerBuilder;
 import dev.roundhouse.transport.http2.ServerTls;
 import io.grpc.TlsServerCredentials;
@@ -12,13 +13,10 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 import org.springframework.boot.grpc.server.autoconfigure.GrpcServerProperties;
 import org.springframework.boot.grpc.server.autoconfigure.GrpcServerProperties.Keepalive;
 import org.springframework.boot.grpc.server.autoconfigure.GrpcServerProperties.Netty.Transport;
@@ -28,18 +26,32 @@ import org.springframework.grpc.server.DefaultGrpcServerFactory;
 
 /** Makes our own gRPC server by Boot's settings under {@code spring.grpc.server}. */
 public final class Http2GrpcServerFactory extends DefaultGrpcServerFactory<Http2ServerBuilder> {
-  private static final Logger log = LoggerFactory.getLogger(Http2GrpcServerFactory.class);
-
   private final GrpcServerProperties settings;
+  private final int port;
   private final SslBundles bundles;
 
+  /** At the port of the settings. */
+  public Http2GrpcServerFactory(
+      GrpcServerProperties settings, SslBundles bundles, Consumer<Http2ServerBuilder> customizer) {
+    this(
+        settings,
+        Objects.requireNonNull(settings.getPort(), "spring.grpc.server.port"),
+        bundles,
+        customizer);
+  }
+
   /**
+   * @param port in place of the one of the settings
    * @param customizer has the last word
    */
   public Http2GrpcServerFactory(
-      GrpcServerProperties settings, SslBundles bundles, Consumer<Http2ServerBuilder> customizer) {
+      GrpcServerProperties settings,
+      int port,
+      SslBundles bundles,
+      Consumer<Http2ServerBuilder> customizer) {
     super("*", List.of(customizer::accept));
     this.settings = settings;
+    this.port = port;
     this.bundles = bundles;
   }
 
@@ -52,7 +64,6 @@ public final class Http2GrpcServerFactory extends DefaultGrpcServerFactory<Http2
           "Remove spring.grpc.server.netty.");
     }
     InetAddress address = settings.getAddress();
-    int port = Objects.requireNonNull(settings.getPort(), "spring.grpc.server.port");
     Http2ServerBuilder builder =
         Http2ServerBuilder.forAddress(
             address == null ? new InetSocketAddress(port) : new InetSocketAddress(address, port));
@@ -90,28 +101,8 @@ public final class Http2GrpcServerFactory extends DefaultGrpcServerFactory<Http2
           "spring.grpc.server.ssl.enabled is true and there is no spring.grpc.server.ssl.bundle.",
           "Name a bundle of spring.ssl.bundle.");
     }
-    SslBundle bundle = bundles.getBundle(name);
-    try {
-      AtomicReference<SslContext> current = new AtomicReference<>(context(bundle, settings));
-      builder.tls(current::get);
-      bundles.addBundleUpdateHandler(name, renewed -> renew(name, renewed, settings, current));
-    } catch (SSLException e) {
-      throw new StartRefusedException(
-          "the gRPC server cannot use the SSL bundle '" + name + "': " + e.getMessage(),
-          "See spring.ssl.bundle." + name + ".");
-    }
-  }
-
-  private static void renew(
-      String name,
-      SslBundle renewed,
-      GrpcServerProperties.Ssl settings,
-      AtomicReference<SslContext> current) {
-    try {
-      current.set(context(renewed, settings));
-    } catch (SSLException | RuntimeException e) {
-      log.error("gRPC: the renewed SSL bundle '{}' cannot be used; the one before stays", name, e);
-    }
+    builder.tls(
+        BundleContext.of(bundles, "the gRPC server", name, bundle -> context(bundle, settings)));
   }
 
   private static SslContext context(SslBundle bundle, GrpcServerProperties.Ssl settings)

@@ -1,5 +1,6 @@
 package dev.roundhouse.platform.rest;
 
+import dev.roundhouse.kserve.proto.GRPCInferenceServiceGrpc;
 import dev.roundhouse.kserve.v1.proto.GRPCServiceGrpc;
 import dev.roundhouse.platform.grpc.LocalCalls;
 import dev.roundhouse.platform.text.ClientText;
@@ -46,8 +47,12 @@ public final class ControlRoutes implements RequestRoutes {
   }
 
   private static List<ControlRoute> routes(LocalCalls services) {
-    List<ControlRoute> routes = new ArrayList<>(ControlTable.ROUTES);
-    if (services.have(GRPCServiceGrpc.getHealthMethod())) {
+    List<ControlRoute> routes = new ArrayList<>();
+    boolean hasV1 = services.have(GRPCServiceGrpc.getHealthMethod());
+    if (!hasV1 || services.have(GRPCInferenceServiceGrpc.getServerLiveMethod())) {
+      routes.addAll(ControlTable.ROUTES);
+    }
+    if (hasV1) {
       routes.addAll(V1Table.ROUTES);
     }
     return routes;

@@ -65,6 +65,7 @@ public final class HttpFront implements AutoCloseable {
 
   /**
    * @param server Boot's settings under {@code server}
+   * @param port in place of the one there; null for that one
    * @param http our own
    * @param descriptors of files that a connection takes
    * @param body what a request may hold
@@ -73,11 +74,27 @@ public final class HttpFront implements AutoCloseable {
    */
   public record Settings(
       ServerProperties server,
+      @Nullable Integer port,
       HttpProperties http,
       int descriptors,
       Http1Settings.BodyLimits body,
       Duration stalled,
       String stalledRemedy) {
+
+    public Settings(
+        ServerProperties server,
+        HttpProperties http,
+        int descriptors,
+        Http1Settings.BodyLimits body,
+        Duration stalled,
+        String stalledRemedy) {
+      this(server, null, http, descriptors, body, stalled, stalledRemedy);
+    }
+
+    /** The same at another port. */
+    public Settings at(int port) {
+      return new Settings(server, port, http, descriptors, body, stalled, stalledRemedy);
+    }
 
     /** The limit of connections. */
     public int maxConnections() {
@@ -111,9 +128,11 @@ public final class HttpFront implements AutoCloseable {
   }
 
   /** Begins to listen. */
-  void start() {
+  public void start() {
     secure();
-    int port = Objects.requireNonNullElse(settings.server().getPort(), DEFAULT_PORT);
+    Integer own = settings.port();
+    int port =
+        own == null ? Objects.requireNonNullElse(settings.server().getPort(), DEFAULT_PORT) : own;
     Http1Server server = new Http1Server(settings(port));
     try {
       server.start();
@@ -128,7 +147,7 @@ public final class HttpFront implements AutoCloseable {
   }
 
   /** The port; negative before it listens. */
-  int getPort() {
+  public int getPort() {
     Http1Server server = running;
     return server == null ? -1 : server.port();
   }
@@ -279,7 +298,7 @@ public final class HttpFront implements AutoCloseable {
    *
    * @param done run when no connection is left
    */
-  void drain(Runnable done) {
+  public void drain(Runnable done) {
     Http1Server server = running;
     if (server == null) {
       done.run();

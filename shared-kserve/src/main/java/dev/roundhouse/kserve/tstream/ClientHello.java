@@ -81,6 +81,24 @@ public record ClientHello(
         tensors);
   }
 
+  /** The same of a client that says otherwise who it is. */
+  public ClientHello saying(String otherToken) {
+    return new ClientHello(
+        lowest,
+        highest,
+        options,
+        window,
+        rows,
+        digest,
+        model,
+        version,
+        variant,
+        otherToken,
+        inputRegion,
+        outputRegion,
+        spec);
+  }
+
   /**
    * @throws IllegalArgumentException when it is longer than {@link #MOST_BYTES}
    */

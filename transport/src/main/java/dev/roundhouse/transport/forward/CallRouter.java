@@ -74,6 +74,15 @@ public interface CallRouter {
     return "";
   }
 
+  /**
+   * What copies a call, which has just been given its first route.
+   *
+   * @return null when nothing does
+   */
+  default @Nullable PassingCopy copy(String method, Route route) {
+    return null;
+  }
+
   /** Whether routes are told of the spans that callers have for their calls. */
   default boolean tracesCalls() {
     return false;

@@ -28,6 +28,9 @@ final class ForwardedCall implements StreamListener, ForwardingWindow.Window {
   private final boolean unaryRequest;
   private final CallSender servers;
   private final ForwardedAnswer answer;
+  private final CallRouter router;
+  private final String method;
+  private final Copying copying = new Copying();
   private final long endNanos;
   private final @Nullable ScheduledFuture<?> alarm;
 
@@ -46,7 +49,9 @@ final class ForwardedCall implements StreamListener, ForwardingWindow.Window {
     this.caller = caller;
     EventLoop loop = stream.eventLoop();
     ForwardingBudget memory = forwarder.budget();
-    unaryRequest = forwarder.router().unaryRequest(method);
+    router = forwarder.router();
+    this.method = method;
+    unaryRequest = router.unaryRequest(method);
     bounds = new MessageBounds(stream.maxMessageBytes());
     requests =
         new ForwardingWindow(
@@ -93,6 +98,7 @@ final class ForwardedCall implements StreamListener, ForwardingWindow.Window {
       caller.arrived(part.data().readableBytes());
     }
     if (to != null) {
+      copying.request(part.data());
       to.send(part, endOfStream);
     }
     kept.add(part, servers.asked() == null);
@@ -100,9 +106,23 @@ final class ForwardedCall implements StreamListener, ForwardingWindow.Window {
       servers.whole();
     }
     if (to == null) {
-      servers.choose();
+      choose();
+    }
+    if (endOfStream) {
+      copying.requestEnd();
     }
     return true;
+  }
+
+  private void choose() {
+    servers.choose();
+    CallAttempt chosen = servers.asked();
+    if (chosen != null && copying.isToBegin()) {
+      copying.begin(kept.canBeSent() ? router.copy(method, chosen.route()) : null);
+      if (copying.isOn()) {
+        copying.request(kept.data());
+      }
+    }
   }
 
   @Override
@@ -114,8 +134,9 @@ final class ForwardedCall implements StreamListener, ForwardingWindow.Window {
     }
     servers.whole();
     if (to == null) {
-      servers.choose();
+      choose();
     }
+    copying.requestEnd();
   }
 
   /** What the client may send. */
@@ -156,6 +177,7 @@ final class ForwardedCall implements StreamListener, ForwardingWindow.Window {
    * @param last whether the server sends no more of it
    */
   void pass(UpstreamStream from, ByteBuf data, boolean last) {
+    copying.answer(data);
     ForwardedChunk part;
     try {
       part = answer.arrived(from, data, last);
@@ -170,6 +192,7 @@ final class ForwardedCall implements StreamListener, ForwardingWindow.Window {
   /** Passes on the server's end of the call. */
   void passEnd(Status status, Http2Headers trailers) {
     passBegin();
+    copying.end(status.isOk());
     finish(status);
     answer.end(trailers);
   }
@@ -214,6 +237,7 @@ final class ForwardedCall implements StreamListener, ForwardingWindow.Window {
 
   /** Passes nothing more on; no effect the second time. */
   private void finish(Status status) {
+    copying.end(false);
     kept.forget();
     requests.close();
     answer.close();

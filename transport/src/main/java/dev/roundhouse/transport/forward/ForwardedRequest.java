@@ -1,6 +1,7 @@
 package dev.roundhouse.transport.forward;
 
 import dev.roundhouse.transport.access.CallerRights;
+import dev.roundhouse.transport.forward.CallRouter.Route;
 import dev.roundhouse.transport.http1.StreamedRequest;
 import dev.roundhouse.transport.http1.StreamedRequestHandler;
 import io.grpc.Status;
@@ -41,6 +42,7 @@ final class ForwardedRequest implements StreamedRequestHandler {
   private @Nullable PassingMemory memory;
   private @Nullable KeptBody kept;
   private @Nullable HttpSender sender;
+  private final Copying copying = new Copying();
   private long arrived;
 
   /** The whole request has arrived. */
@@ -118,6 +120,10 @@ final class ForwardedRequest implements StreamedRequestHandler {
       data.release();
       giveUp(Status.CANCELLED, tooLarge("more"));
     } else if (to.asked() != null) {
+      copying.request(data);
+      if (last) {
+        copying.requestEnd();
+      }
       wait(data);
       sendOn(to.asked());
     } else {
@@ -143,9 +149,22 @@ final class ForwardedRequest implements StreamedRequestHandler {
 
   private void choose() {
     try {
-      sender().begin(router.route(client().head().headers(), kept().begin()));
+      Route route = router.route(client().head().headers(), kept().begin());
+      beginCopy(route);
+      sender().begin(route);
     } catch (StatusException e) {
       end(e.getStatus());
+    }
+  }
+
+  private void beginCopy(Route route) {
+    copying.begin(router.copy(route, client().head().headers()));
+    if (copying.isOn()) {
+      copying.request(kept().data());
+      waiting.forEach(copying::request);
+      if (isWhole) {
+        copying.requestEnd();
+      }
     }
   }
 
@@ -214,6 +233,7 @@ final class ForwardedRequest implements StreamedRequestHandler {
 
   void answer(Status status, HttpResponse head) {
     answered = status;
+    copying.answerHead(head.status().code(), head.headers());
     long length =
         HttpUtil.isTransferEncodingChunked(head) ? -1 : HttpUtil.getContentLength(head, -1L);
     client()
@@ -230,6 +250,7 @@ final class ForwardedRequest implements StreamedRequestHandler {
       data.release();
       return;
     }
+    copying.answer(data);
     boolean large = data.readableBytes() > MOST_COPIED_BYTES;
     client().write(small(data));
     if (large) {
@@ -265,6 +286,7 @@ final class ForwardedRequest implements StreamedRequestHandler {
     Status status = answered;
     if (!over && status != null) {
       over = true;
+      copying.end(status.isOk());
       drop();
       sender().ended(status);
       client().end(memory()::close);
@@ -308,7 +330,8 @@ final class ForwardedRequest implements StreamedRequestHandler {
     client()
         .refuse(
             settings.code().applyAsInt(told.getCode()),
-            text == null ? told.getCode().name() : text);
+            text == null ? told.getCode().name() : text,
+            router.refusalHeaders(told));
   }
 
   @Override
@@ -320,6 +343,7 @@ final class ForwardedRequest implements StreamedRequestHandler {
 
   private void finish(Status status) {
     over = true;
+    copying.end(false);
     drop();
     HttpSender to = sender;
     if (to != null) {

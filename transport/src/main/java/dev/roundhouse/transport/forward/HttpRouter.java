@@ -2,9 +2,11 @@ package dev.roundhouse.transport.forward;
 
 import dev.roundhouse.transport.access.CallerRights;
 import dev.roundhouse.transport.forward.CallRouter.Route;
+import io.grpc.Status;
 import io.grpc.StatusException;
 import io.netty.handler.codec.http.HttpHeaders;
 import java.net.InetSocketAddress;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -39,6 +41,20 @@ public interface HttpRouter {
    * @return null when there is none, or the request must not run twice
    */
   @Nullable Route second(Route first, HttpHeaders headers, byte[] body);
+
+  /** Headers of a refusal that no server has sent. */
+  default Map<String, String> refusalHeaders(Status told) {
+    return Map.of();
+  }
+
+  /**
+   * What copies the request, which has just been given its first route.
+   *
+   * @return null when nothing does
+   */
+  default @Nullable PassingCopy copy(Route route, HttpHeaders headers) {
+    return null;
+  }
 
   /** The HTTP address of a route's server, resolved or not; null when it is gone. */
   @Nullable InetSocketAddress address(Route route);

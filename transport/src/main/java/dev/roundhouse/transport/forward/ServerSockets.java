@@ -72,7 +72,8 @@ record ServerSockets(Duration silence, @Nullable UpstreamTls tls) {
     return connecting.channel();
   }
 
-  private Bootstrap bootstrap(EventLoop loop) {
+  /** Plain sockets, not connected. */
+  Bootstrap bootstrap(EventLoop loop) {
     boolean epoll = Epoll.isAvailable();
     Bootstrap made =
         new Bootstrap()

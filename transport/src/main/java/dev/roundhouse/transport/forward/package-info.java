@@ -13,6 +13,9 @@
  * {@code ForwardedRequest}, which is its client's side; {@code HttpSender} asks the servers, one
  * {@code HttpAttempt} each, over {@code HttpUpstream}s, which {@code HttpConnections} keeps for the
  * next request.
+ *
+ * <p>Protocols that are not read at all pass through a {@link
+ * dev.roundhouse.transport.forward.Splice}.
  */
 @NullMarked
 package dev.roundhouse.transport.forward;

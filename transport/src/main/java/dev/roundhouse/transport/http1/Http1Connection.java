@@ -18,6 +18,7 @@ import io.netty.handler.ssl.SslHandler;
 import io.netty.util.ReferenceCountUtil;
 import java.io.IOException;
 import java.net.InetSocketAddress;
+import java.util.Map;
 import javax.net.ssl.SSLSession;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -224,7 +225,14 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
 
   /** Sends the reason why there is no other answer; counted until the client has read it. */
   ChannelFuture refuse(int code, String text, boolean keepAlive) {
-    return Replies.refuse(context(), settings, memory, code, text, keepAlive);
+    return refuse(code, text, Map.of(), keepAlive);
+  }
+
+  /**
+   * @param headers besides
+   */
+  ChannelFuture refuse(int code, String text, Map<String, String> headers, boolean keepAlive) {
+    return Replies.refuse(context(), settings, memory, code, text, headers, keepAlive);
   }
 
   /** True when the connection stays open after this request's answer. */

@@ -13,6 +13,7 @@ import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpResponseStatus;
 import io.netty.handler.codec.http.HttpVersion;
 import java.util.Date;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
 /** Common to all replies. */
@@ -56,13 +57,19 @@ final class Replies {
       ConnectionMemory memory,
       int code,
       String text,
+      Map<String, String> headers,
       boolean keepAlive) {
     FullHttpResponse reply = error(settings, code, text, keepAlive);
     long bytes = HEAD_BYTES + (long) reply.content().capacity();
+    for (Map.Entry<String, String> each : headers.entrySet()) {
+      reply.headers().set(each.getKey(), each.getValue());
+      bytes += each.getValue().length();
+    }
+    long counted = bytes;
     ChannelFuture told = to.writeAndFlush(reply);
     if (!told.isDone()) {
-      memory.add(Kept.REFUSAL, bytes);
-      told.addListener(left -> memory.giveBack(Kept.REFUSAL, bytes));
+      memory.add(Kept.REFUSAL, counted);
+      told.addListener(left -> memory.giveBack(Kept.REFUSAL, counted));
     }
     return told;
   }

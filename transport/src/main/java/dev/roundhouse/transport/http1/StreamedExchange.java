@@ -16,6 +16,7 @@ import io.netty.handler.codec.http.HttpResponseStatus;
 import io.netty.handler.codec.http.HttpUtil;
 import io.netty.handler.codec.http.HttpVersion;
 import io.netty.handler.codec.http.LastHttpContent;
+import java.util.Map;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -234,10 +235,10 @@ final class StreamedExchange extends Exchange implements StreamedRequest {
   }
 
   @Override
-  public void refuse(int code, String text) {
+  public void refuse(int code, String text, Map<String, String> headers) {
     answering = true;
     keepAlive &= !unasked && connection.end().mayStayOpen(); // the body may or may not come
-    endWith(connection.refuse(code, text, keepAlive));
+    endWith(connection.refuse(code, text, headers, keepAlive));
   }
 
   private void endWith(ChannelFuture last) {

@@ -5,6 +5,7 @@ import io.netty.buffer.ByteBuf;
 import io.netty.channel.EventLoop;
 import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http.HttpRequest;
+import java.util.Map;
 
 /** A request taken as it arrives, and the means to answer it. For its event loop. */
 public interface StreamedRequest {
@@ -53,8 +54,16 @@ public interface StreamedRequest {
    */
   void end(Runnable left);
 
-  /** Sends the reason why there is no other answer. Before {@link #answer}. */
-  void refuse(int code, String text);
+  default void refuse(int code, String text) {
+    refuse(code, text, Map.of());
+  }
+
+  /**
+   * Sends the reason why there is no other answer. Before {@link #answer}.
+   *
+   * @param headers besides those of every refusal
+   */
+  void refuse(int code, String text, Map<String, String> headers);
 
   /** Closes the connection, so that a part is not taken for the whole. */
   void abort();

@@ -1,7 +1,10 @@
 package dev.roundhouse.transport.http2;
 
+import static io.netty.handler.ssl.ApplicationProtocolConfig.SelectedListenerFailureBehavior.ACCEPT;
+
 import io.netty.handler.codec.http2.Http2SecurityUtil;
 import io.netty.handler.ssl.ApplicationProtocolConfig;
+import io.netty.handler.ssl.ApplicationProtocolConfig.SelectorFailureBehavior;
 import io.netty.handler.ssl.ApplicationProtocolNames;
 import io.netty.handler.ssl.ClientAuth;
 import io.netty.handler.ssl.SslContext;
@@ -13,7 +16,7 @@ import javax.net.ssl.SSLException;
 import javax.net.ssl.TrustManagerFactory;
 import org.jspecify.annotations.Nullable;
 
-/** TLS of servers whose clients must negotiate HTTP/2 by ALPN. */
+/** TLS of servers: of gRPC, whose clients must negotiate HTTP/2 by ALPN, and of others. */
 public final class ServerTls {
   /** What is spoken, whatever the JDK would speak too. */
   public static final List<String> PROTOCOLS = List.of("TLSv1.3", "TLSv1.2");
@@ -24,6 +27,34 @@ public final class ServerTls {
   public static SslContext context(
       KeyManagerFactory keys, @Nullable TrustManagerFactory trusted, ClientAuth clients)
       throws SSLException {
+    return context(
+        keys,
+        trusted,
+        clients,
+        ApplicationProtocolNames.HTTP_2,
+        SelectorFailureBehavior.NO_ADVERTISE);
+  }
+
+  /**
+   * A context for another protocol, which clients need not name. Those that name others only are
+   * refused by an alert.
+   */
+  public static SslContext contextOf(
+      String protocol,
+      KeyManagerFactory keys,
+      @Nullable TrustManagerFactory trusted,
+      ClientAuth clients)
+      throws SSLException {
+    return context(keys, trusted, clients, protocol, SelectorFailureBehavior.FATAL_ALERT);
+  }
+
+  private static SslContext context(
+      KeyManagerFactory keys,
+      @Nullable TrustManagerFactory trusted,
+      ClientAuth clients,
+      String protocol,
+      SelectorFailureBehavior others)
+      throws SSLException {
     return SslContextBuilder.forServer(keys)
         .trustManager(trusted)
         .clientAuth(clients)
@@ -31,10 +62,7 @@ public final class ServerTls {
         .ciphers(Http2SecurityUtil.CIPHERS, SupportedCipherSuiteFilter.INSTANCE)
         .applicationProtocolConfig(
             new ApplicationProtocolConfig(
-                ApplicationProtocolConfig.Protocol.ALPN,
-                ApplicationProtocolConfig.SelectorFailureBehavior.NO_ADVERTISE,
-                ApplicationProtocolConfig.SelectedListenerFailureBehavior.ACCEPT,
-                ApplicationProtocolNames.HTTP_2))
+                ApplicationProtocolConfig.Protocol.ALPN, others, ACCEPT, protocol))
         .build();
   }
 }

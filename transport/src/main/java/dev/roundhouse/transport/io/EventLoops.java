@@ -17,6 +17,7 @@ import io.netty.channel.nio.NioIoHandler;
 import io.netty.channel.socket.nio.NioServerDomainSocketChannel;
 import io.netty.channel.socket.nio.NioServerSocketChannel;
 import io.netty.util.concurrent.DefaultThreadFactory;
+import io.netty.util.concurrent.EventExecutor;
 import io.netty.util.concurrent.Future;
 import java.io.IOException;
 import java.net.BindException;
@@ -136,6 +137,20 @@ public final class EventLoops {
       return inUse;
     }
     return failure;
+  }
+
+  /**
+   * Waits until each loop has done what it was given before. A loop that stops closes its sockets
+   * first, so what is still to be said on them must have been.
+   *
+   * @param nanos at most
+   */
+  public void awaitTurn(long nanos) throws InterruptedException {
+    long end = System.nanoTime() + nanos;
+    for (EventExecutor loop : loops) {
+      var unused =
+          loop.submit(() -> {}).await(Math.max(0, end - System.nanoTime()), TimeUnit.NANOSECONDS);
+    }
   }
 
   /**

@@ -176,6 +176,7 @@ final class ModelSeries {
       case WEIGHT_LOAD -> Metric.WEIGHTS_LOAD;
       case POSITIONS -> Metric.POSITIONS;
       case PADDING_POSITIONS -> Metric.POSITIONS_PADDING;
+      case IN_PLACE_ROWS -> Metric.ROWS_IN_PLACE;
       case PADDING_ROWS -> Metric.ROWS_PADDING;
       case EXECUTIONS -> Metric.EXECUTIONS;
       case ROWS -> Metric.ROWS;

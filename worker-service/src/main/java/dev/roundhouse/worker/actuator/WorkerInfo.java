@@ -7,9 +7,8 @@ import dev.roundhouse.engine.device.Device;
 import dev.roundhouse.engine.device.DeviceDescription;
 import dev.roundhouse.engine.device.DeviceException;
 import dev.roundhouse.engine.device.DeviceMemory;
-import dev.roundhouse.worker.transport.Transport;
+import dev.roundhouse.worker.transport.Transports;
 import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.OptionalLong;
 import java.util.TreeSet;
@@ -25,23 +24,21 @@ public final class WorkerInfo implements InfoContributor {
   private final Device device;
   private final Compilation compilation;
   private final String numerics;
-  private final List<Transport> transports;
+  private final Transports transports;
 
   /**
    * @param numerics the policy and what was found, in one line
    */
   public WorkerInfo(
-      Device device, Compilation compilation, String numerics, List<Transport> transports) {
+      Device device, Compilation compilation, String numerics, Transports transports) {
     this.device = device;
     this.compilation = compilation;
     this.numerics = numerics;
-    this.transports = List.copyOf(transports);
+    this.transports = transports;
   }
 
   @Override
   public void contribute(Info.Builder info) {
-    Map<String, Integer> ports = new LinkedHashMap<>();
-    transports.forEach(transport -> ports.put(transport.name(), transport.port()));
     DeviceDescription description = device.description();
     Map<String, Object> shown = new LinkedHashMap<>();
     shown.put("platform", description.platform());
@@ -49,7 +46,7 @@ public final class WorkerInfo implements InfoContributor {
     shown.put("ordinal", description.ordinal());
     shown.put("memory", memory());
     shown.put("attributes", description.attributes());
-    info.withDetail("ports", ports)
+    info.withDetail("ports", transports.ports())
         .withDetail("numerics", numerics)
         .withDetail("device", shown)
         .withDetail("programs", programs());

@@ -5,10 +5,12 @@ import dev.roundhouse.platform.config.HttpProperties;
 import jakarta.validation.Valid;
 import jakarta.validation.constraints.Min;
 import jakarta.validation.constraints.NotBlank;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import org.hibernate.validator.constraints.time.DurationMax;
 import org.hibernate.validator.constraints.time.DurationMin;
+import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.bind.DefaultValue;
 import org.springframework.util.unit.DataSize;
 
@@ -36,6 +38,9 @@ import org.springframework.util.unit.DataSize;
  * @param allowedHosts Names that the worker is known by over HTTP, beside its addresses and
  *     localhost. A web page's request is refused whose Host is none of them, and at a loopback
  *     address everyone's that changes something.
+ * @param transportsDirectory Folder of jars with further transports
+ *     ([transports.md](transports.md)); empty for none. Their code runs in the worker: let nobody
+ *     else write there.
  * @param lameDuck After SIGTERM the worker is not ready, and serves on for so long before it turns
  *     calls away and `shutdown.drain` begins. Whatever kills it must wait for both.
  */
@@ -50,6 +55,7 @@ public record ServerProperties(
     @DurationMin(seconds = 1) @DefaultValue("5m") Duration unreadAnswerTimeout,
     @Valid @DefaultValue HttpProperties http,
     @DefaultValue List<@NotBlank String> allowedHosts,
+    @Nullable Path transportsDirectory,
     @DurationMin(seconds = 0) @DurationMax(minutes = 10) @DefaultValue("0s") Duration lameDuck) {
   public ServerProperties {
     allowedHosts = List.copyOf(allowedHosts);

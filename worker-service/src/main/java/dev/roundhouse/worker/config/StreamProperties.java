@@ -1,6 +1,7 @@
 package dev.roundhouse.worker.config;
 
 import dev.roundhouse.platform.config.DataSizeRange;
+import jakarta.validation.Valid;
 import jakarta.validation.constraints.Max;
 import jakarta.validation.constraints.Min;
 import java.net.InetAddress;
@@ -19,6 +20,7 @@ import org.springframework.util.unit.DataSize;
  * @param address Address of that port; empty for every address of the machine.
  * @param socket Path of a socket in the file system, for clients on the same machine. Who may write
  *     to it may connect.
+ * @param ssl TLS of that port.
  * @param maxConnections Connections; clients of further ones are told to come again.
  * @param maxWindow Messages of one connection that may be under way; a client that wants more is
  *     granted so many.
@@ -30,6 +32,7 @@ public record StreamProperties(
     @Min(-1) @Max(65535) @DefaultValue("-1") int port,
     @Nullable InetAddress address,
     @Nullable Path socket,
+    @Valid @DefaultValue StreamSslProperties ssl,
     @Min(1) @DefaultValue("10000") int maxConnections,
     @Min(1) @Max(1 << 20) @DefaultValue("4096") int maxWindow,
     @DataSizeRange(min = "1KB", max = "16GB") @DefaultValue("64MB") DataSize windowSize,

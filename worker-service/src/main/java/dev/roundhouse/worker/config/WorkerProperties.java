@@ -3,6 +3,7 @@ package dev.roundhouse.worker.config;
 import dev.roundhouse.platform.access.AccessProperties;
 import dev.roundhouse.platform.audit.AuditProperties;
 import dev.roundhouse.platform.config.TelemetryProperties;
+import dev.roundhouse.platform.payload.PayloadLogProperties;
 import jakarta.validation.Valid;
 import java.util.Map;
 import org.springframework.boot.context.properties.ConfigurationProperties;
@@ -29,6 +30,11 @@ import org.springframework.validation.annotation.Validated;
  * @param sharedMemory Whether clients may have tensors read from and written to memory of this
  *     machine.
  * @param stream How tensor streams are served.
+ * @param tee Which requests are copied for those who learn from them ([tee.md](tee.md)).
+ * @param payloadLog Which requests and answers are sent to a collector
+ *     ([payload-log.md](payload-log.md)).
+ * @param transports What is said of transports that others have written, by their names
+ *     ([transports.md](transports.md)).
  * @param v1 The v1 protocol, that of the TensorRT Inference Server ([v1.md](v1.md)).
  * @param shutdown How it stops.
  * @param watchdog When it gives itself up.
@@ -56,6 +62,9 @@ public record WorkerProperties(
     @DefaultValue Map<String, @Valid TenantProperties> tenants,
     @Valid @DefaultValue SharedMemoryProperties sharedMemory,
     @Valid @DefaultValue StreamProperties stream,
+    @Valid @DefaultValue TeeProperties tee,
+    @Valid @DefaultValue PayloadLogProperties payloadLog,
+    @DefaultValue Map<String, @Valid TransportProperties> transports,
     @Valid @DefaultValue V1Properties v1,
     @Valid @DefaultValue ShutdownProperties shutdown,
     @Valid @DefaultValue WatchdogProperties watchdog,
@@ -68,5 +77,6 @@ public record WorkerProperties(
   public WorkerProperties {
     models = Map.copyOf(models);
     tenants = Map.copyOf(tenants);
+    transports = Map.copyOf(transports);
   }
 }

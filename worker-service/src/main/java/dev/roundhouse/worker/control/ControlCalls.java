@@ -28,6 +28,7 @@ import java.util.Optional;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.function.IntSupplier;
 
 /**
  * What an operator can ask of a worker: every change is written to the audit log with what was
@@ -40,15 +41,20 @@ public final class ControlCalls {
 
   private final Engine engine;
   private final ResidencyProperties.Mode mode;
+  private final IntSupplier streamPort;
 
-  public ControlCalls(Engine engine, ResidencyProperties.Mode mode) {
+  /**
+   * @param streamPort where tensor streams are taken; 0 where they are not
+   */
+  public ControlCalls(Engine engine, ResidencyProperties.Mode mode, IntSupplier streamPort) {
     this.engine = engine;
     this.mode = mode;
+    this.streamPort = streamPort;
   }
 
   CompletableFuture<ModelControlStatusResponse> status() {
     return asked(engine.reports().scheduler())
-        .thenApply(scheduler -> ControlStatus.of(engine, mode, scheduler));
+        .thenApply(scheduler -> ControlStatus.of(engine, mode, scheduler, streamPort.getAsInt()));
   }
 
   CompletableFuture<SetModelResidencyResponse> setResidency(SetModelResidencyRequest request) {

@@ -33,7 +33,7 @@ final class ControlStatus {
   private ControlStatus() {}
 
   static ModelControlStatusResponse of(
-      Engine engine, ResidencyProperties.Mode mode, SchedulerReport scheduler) {
+      Engine engine, ResidencyProperties.Mode mode, SchedulerReport scheduler, int streamPort) {
     var weights = scheduler.dispatch().weights();
     long pool = weights.poolBytes();
     ModelControlStatusResponse.Builder response =
@@ -41,6 +41,7 @@ final class ControlStatus {
             .setResidencyMode(mode.name().toLowerCase(Locale.ROOT))
             .setDiscipline(scheduler.dispatch().discipline())
             .setInstance(INSTANCE)
+            .setStreamPort(streamPort)
             .setGatewayProtocolOldest(GatewayProtocol.OLDEST)
             .setGatewayProtocolLatest(GatewayProtocol.LATEST)
             .setWeightCacheMaxBytes(

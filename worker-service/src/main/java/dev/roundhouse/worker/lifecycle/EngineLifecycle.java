@@ -29,8 +29,8 @@ import org.springframework.context.event.ContextClosedEvent;
  * Starts the models before the first port opens and closes the engine after the last has closed.
  *
  * <p>Stopping: readiness goes off when the context begins to close, for {@link LameDuck} before
- * anything else; then the gRPC server, whose phase is the highest, sends GOAWAY and lets current
- * calls end, still accepted by the engine, so that none of them fails; only then is the engine
+ * anything else; then all transports drain at the same time and let current calls end, still
+ * accepted by the engine, so that none of them fails; only when the last has stopped is the engine
  * drained and closed. When {@code shutdown.drain} is over before that, the engine is closed first,
  * so that waiting calls can still be told.
  */

@@ -22,6 +22,7 @@ import dev.roundhouse.kserve.codec.WireRequest;
 import dev.roundhouse.kserve.status.WireException;
 import dev.roundhouse.kserve.status.WireStatus;
 import dev.roundhouse.platform.logging.AboutRequest;
+import dev.roundhouse.worker.tee.Tee;
 import dev.roundhouse.worker.transport.shm.ClientRegions;
 import dev.roundhouse.worker.transport.shm.Lease;
 import io.opentelemetry.api.trace.SpanContext;
@@ -162,12 +163,20 @@ public final class InferExchange implements AutoCloseable {
    * @param callNanos what is left to the call by its transport, or {@link
    *     RequestOptions#NO_TIMEOUT}; negative when it is over
    * @param isTraced whether {@code sink} traces it: its calls are told, and whether weights came
+   * @param tee copies what the model answers, before it is made what was asked for; null for none
    */
   InferenceRequest.Builder toEngine(
-      long nowNanos, long callNanos, int caller, boolean isTraced, AnswerSink sink) {
+      long nowNanos,
+      long callNanos,
+      int caller,
+      boolean isTraced,
+      AnswerSink sink,
+      @Nullable Tee tee) {
     AnswerSink told = deviceThread == null ? sink : new DeviceWrites(this, deviceThread, sink);
     AnswerSink classified = classification == null ? told : classification.before(told);
-    return InferenceRequest.of(request.modelName(), inputs, classified)
+    AnswerSink tapped =
+        tee == null ? classified : tee.tapped(request.modelName(), inputs, classified);
+    return InferenceRequest.of(request.modelName(), inputs, tapped)
         .version(request.modelVersion())
         .id(request.id())
         .outputs(outputNames())

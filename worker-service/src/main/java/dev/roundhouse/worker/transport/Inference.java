@@ -6,15 +6,19 @@ import dev.roundhouse.engine.request.AnswerSink;
 import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.request.InputTensor;
 import dev.roundhouse.engine.request.Status;
+import dev.roundhouse.engine.transport.TransportRequest;
 import dev.roundhouse.kserve.codec.InferMessage;
 import dev.roundhouse.kserve.status.WireException;
 import dev.roundhouse.kserve.status.WireStatus;
 import dev.roundhouse.platform.telemetry.TraceContexts;
 import dev.roundhouse.transport.access.CallerRights;
 import dev.roundhouse.transport.http1.ReceivedRequest;
+import dev.roundhouse.worker.payload.PayloadTap;
+import dev.roundhouse.worker.tee.Tee;
 import dev.roundhouse.worker.trace.RequestSpans;
 import dev.roundhouse.worker.trace.Tracer;
 import dev.roundhouse.worker.transport.shm.ClientRegions;
+import dev.roundhouse.worker.transport.shm.Lease;
 import io.grpc.StatusException;
 import io.opentelemetry.api.trace.SpanContext;
 import java.util.List;
@@ -28,12 +32,16 @@ public final class Inference {
   private final @Nullable RequestSpans spans;
   private final ReceiptOrigin origin;
   private final Tenants tenants;
+  private final @Nullable Tee tee;
+  private final @Nullable PayloadTap payloads;
 
   /**
    * @param regions of memory that clients share
    * @param spans null when no request has any
    * @param origin of answers, as their receipts say it
    * @param tenants whose requests are told apart
+   * @param tee null when no request is copied
+   * @param payloads null when none is sent to a collector
    */
   public Inference(
       Engine engine,
@@ -41,13 +49,17 @@ public final class Inference {
       Tracer tracer,
       @Nullable RequestSpans spans,
       ReceiptOrigin origin,
-      Tenants tenants) {
+      Tenants tenants,
+      @Nullable Tee tee,
+      @Nullable PayloadTap payloads) {
     this.engine = engine;
     this.regions = regions;
     this.tracer = tracer;
     this.spans = spans;
     this.origin = origin;
     this.tenants = tenants;
+    this.tee = tee;
+    this.payloads = payloads;
   }
 
   public Engine engine() {
@@ -93,6 +105,15 @@ public final class Inference {
   }
 
   /**
+   * Holds a region of system shared memory, which the caller closes.
+   *
+   * @throws WireException when there is none of the name, or shared memory is off
+   */
+  public Lease region(String name) {
+    return regions.lease(name);
+  }
+
+  /**
    * Counts a request that is refused before the engine, which counts all others, has seen it: only
    * what is wrong in the request itself, and only for a model that there is.
    */
@@ -130,7 +151,8 @@ public final class Inference {
       int caller,
       @Nullable CallerRights rights,
       AnswerSink sink) {
-    AnswerSink traced = tracer.traced(exchange.modelName(), exchange.id(), exchange.inputs(), sink);
+    AnswerSink told = sent(exchange.modelName(), exchange.id(), exchange.inputs(), sink);
+    AnswerSink traced = tracer.traced(exchange.modelName(), exchange.id(), exchange.inputs(), told);
     RequestSpans on = spans;
     if (on != null) {
       SpanContext calledIn = exchange.calledIn();
@@ -141,7 +163,7 @@ public final class Inference {
       }
     }
     return exchange
-        .toEngine(engine.nanoTime(), callNanos, caller, traced != sink, traced)
+        .toEngine(engine.nanoTime(), callNanos, caller, traced != told, traced, tee)
         .tenant(tenants.numberOf(rights))
         .build();
   }
@@ -161,19 +183,41 @@ public final class Inference {
       int caller,
       @Nullable CallerRights rights,
       AnswerSink sink) {
-    AnswerSink traced = tracer.traced(model, "", inputs, sink);
+    TransportRequest asked =
+        new TransportRequest(
+            model, version, "", inputs, List.of(), deadlineNanos, RequestOptions.DEFAULT);
+    return request(asked, caller, rights, sink);
+  }
+
+  /**
+   * The engine's request for one that a transport has understood.
+   *
+   * @param caller and {@code rights} as above
+   */
+  public InferenceRequest request(
+      TransportRequest asked, int caller, @Nullable CallerRights rights, AnswerSink sink) {
+    AnswerSink told = sent(asked.model(), asked.id(), asked.inputs(), sink);
+    AnswerSink traced = tracer.traced(asked.model(), asked.id(), asked.inputs(), told);
     RequestSpans on = spans;
-    SpanContext own = on == null ? null : on.own(model, SpanContext.getInvalid());
+    SpanContext own = on == null ? null : on.own(asked.model(), SpanContext.getInvalid());
     if (on != null && own != null) {
-      traced = on.traced(model, "", SpanContext.getInvalid(), own, traced);
+      traced = on.traced(asked.model(), asked.id(), SpanContext.getInvalid(), own, traced);
     }
-    RequestOptions options = RequestOptions.DEFAULT;
-    return InferenceRequest.of(model, inputs, traced)
-        .version(version)
-        .deadlineNanos(deadlineNanos)
-        .options(traced == sink ? options : options.withTrace().withReceipt())
+    RequestOptions options = asked.options();
+    AnswerSink tapped = tee == null ? traced : tee.tapped(asked.model(), asked.inputs(), traced);
+    return InferenceRequest.of(asked.model(), asked.inputs(), tapped)
+        .version(asked.version())
+        .id(asked.id())
+        .outputs(asked.outputs())
+        .deadlineNanos(asked.deadlineNanos())
+        .options(traced == told ? options : options.withTrace().withReceipt())
         .caller(caller)
         .tenant(tenants.numberOf(rights))
         .build();
+  }
+
+  /** What a collector is sent is what the client is told: the nearest to its sink. */
+  private AnswerSink sent(String model, String id, List<InputTensor> inputs, AnswerSink sink) {
+    return payloads == null ? sink : payloads.tapped(model, id, inputs, sink);
   }
 }

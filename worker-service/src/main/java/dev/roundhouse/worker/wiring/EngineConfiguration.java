@@ -58,16 +58,17 @@ import dev.roundhouse.worker.page.WorkerPage;
 import dev.roundhouse.worker.trace.LatestTraces;
 import dev.roundhouse.worker.transport.ModelControl;
 import dev.roundhouse.worker.transport.Tenants;
-import dev.roundhouse.worker.transport.Transport;
+import dev.roundhouse.worker.transport.Transports;
+import dev.roundhouse.worker.transport.tstream.StreamServer;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
 import java.util.HashMap;
-import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalDouble;
 import java.util.OptionalInt;
 import java.util.function.IntConsumer;
+import java.util.function.IntSupplier;
 import java.util.stream.Collectors;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.beans.factory.config.BeanFactoryPostProcessor;
@@ -166,12 +167,14 @@ class EngineConfiguration {
       Engine engine,
       HttpServerSettings operators,
       ObjectProvider<HttpFront> front,
+      ObjectProvider<HttpTransport> v1,
       WorkerProperties properties) {
     Runnable leave =
         () -> {
           readiness.stop();
           operators.leave();
           front.ifAvailable(HttpFront::leave);
+          v1.ifAvailable(HttpTransport::leave);
         };
     LameDuck duck = new LameDuck(context, leave, properties.server().lameDuck());
     var unused = engine.failing().thenRun(duck::end); // then there is nothing that could be served
@@ -235,8 +238,11 @@ class EngineConfiguration {
   }
 
   @Bean
-  ControlGrpcService controlGrpcService(Engine engine, WorkerProperties properties) {
-    return new ControlGrpcService(new ControlCalls(engine, properties.residency().mode()));
+  ControlGrpcService controlGrpcService(
+      Engine engine, WorkerProperties properties, ObjectProvider<StreamServer> streams) {
+    IntSupplier streamPort = () -> streams.stream().mapToInt(StreamServer::plainPort).sum();
+    return new ControlGrpcService(
+        new ControlCalls(engine, properties.residency().mode(), streamPort));
   }
 
   @Bean
@@ -268,7 +274,7 @@ class EngineConfiguration {
 
   @Bean
   WorkerInfo workerInfo(
-      Device device, Compilation compilation, Numerics numerics, List<Transport> transports) {
+      Device device, Compilation compilation, Numerics numerics, Transports transports) {
     return new WorkerInfo(device, compilation, numerics.summary(), transports);
   }
 
@@ -277,7 +283,7 @@ class EngineConfiguration {
       Engine engine,
       EngineLifecycle lifecycle,
       Readiness readiness,
-      List<Transport> transports,
+      Transports transports,
       Environment environment) {
     return new ReadyLine(
         engine, lifecycle, readiness, transports, new Announcer(environment, System.out));

@@ -79,27 +79,30 @@ class GrpcServerConfiguration {
     @Bean
     Http2GrpcServerFactory http2GrpcServerFactory(
         GrpcServerProperties grpc,
-        WorkerProperties properties,
         GrpcServiceDiscoverer services,
         GrpcServiceConfigurer configurer,
         SslBundles bundles,
+        Consumer<Http2ServerBuilder> grpcSettings) {
+      Http2GrpcServerFactory factory = new Http2GrpcServerFactory(grpc, bundles, grpcSettings);
+      services.findServices().stream()
+          .map(service -> configurer.configure(service, factory))
+          .forEach(factory::addService);
+      return factory;
+    }
+
+    /** Of each port of gRPC. */
+    @Bean
+    Consumer<Http2ServerBuilder> grpcSettings(
+        WorkerProperties properties,
         CompressorRegistry compressors,
         DecompressorRegistry decompressors,
         PeerMemory memory,
         PortLoad grpcLoad,
         Engine engine) {
-      Http2GrpcServerFactory factory =
-          new Http2GrpcServerFactory(
-              grpc,
-              bundles,
-              builder -> {
-                builder.compressorRegistry(compressors).decompressorRegistry(decompressors);
-                configure(builder, properties, memory, grpcLoad, engine::fail);
-              });
-      services.findServices().stream()
-          .map(service -> configurer.configure(service, factory))
-          .forEach(factory::addService);
-      return factory;
+      return builder -> {
+        builder.compressorRegistry(compressors).decompressorRegistry(decompressors);
+        configure(builder, properties, memory, grpcLoad, engine::fail);
+      };
     }
 
     private static void configure(
@@ -132,8 +135,7 @@ class GrpcServerConfiguration {
 
     /** As many as configured, and as file descriptors allow. */
     private static int maxConnections(WorkerProperties properties) {
-      return StreamConfiguration.ofGrpcShare(
-          properties.stream(), properties.server().maxConnections());
+      return StreamConfiguration.ofGrpcShare(properties, properties.server().maxConnections());
     }
 
     @Bean

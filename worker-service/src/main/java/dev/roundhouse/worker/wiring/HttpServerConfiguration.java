@@ -92,7 +92,7 @@ class HttpServerConfiguration {
     return new HttpFront.Settings(
         server,
         own.http(),
-        1,
+        properties.v1().httpPort() >= 0 ? 2 : 1,
         new Http1Settings.BodyLimits(
             Math.toIntExact(own.maxMessageSize().toBytes()), InferRoutes.REMEDY),
         own.stalledMessageTimeout(),
@@ -116,7 +116,9 @@ class HttpServerConfiguration {
     TextRoutes ofTexts = new TextRoutes(inference, models, texts, bodies, others);
     V1Protocol protocol = v1.getIfAvailable();
     RequestRoutes rest =
-        protocol == null ? ofTexts : new V1Routes(protocol, texts, bodies, ofTexts);
+        protocol == null || properties.v1().hasOwnPorts()
+            ? ofTexts
+            : new V1Routes(protocol, texts, bodies, ofTexts);
     return new InferRoutes(inference, models, texts, bodies, rest);
   }
 

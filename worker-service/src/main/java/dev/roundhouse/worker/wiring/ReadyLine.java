@@ -7,7 +7,7 @@ import dev.roundhouse.platform.lifecycle.ReadinessChanged;
 import dev.roundhouse.platform.logging.Announcer;
 import dev.roundhouse.worker.lifecycle.EngineLifecycle;
 import dev.roundhouse.worker.lifecycle.Readiness;
-import dev.roundhouse.worker.transport.Transport;
+import dev.roundhouse.worker.transport.Transports;
 import java.lang.management.ManagementFactory;
 import java.util.ArrayList;
 import java.util.List;
@@ -25,7 +25,7 @@ final class ReadyLine {
   private final Engine engine;
   private final EngineLifecycle lifecycle;
   private final Readiness readiness;
-  private final List<Transport> transports;
+  private final Transports transports;
   private final Announcer announcer;
   private volatile boolean open;
   private boolean toldReady;
@@ -35,12 +35,12 @@ final class ReadyLine {
       Engine engine,
       EngineLifecycle lifecycle,
       Readiness readiness,
-      List<Transport> transports,
+      Transports transports,
       Announcer announcer) {
     this.engine = engine;
     this.lifecycle = lifecycle;
     this.readiness = readiness;
-    this.transports = List.copyOf(transports);
+    this.transports = transports;
     this.announcer = announcer;
   }
 
@@ -68,8 +68,8 @@ final class ReadyLine {
     List<ModelStatus> failed =
         models.stream().filter(model -> model.state() == ModelState.FAILED).toList();
     String ports =
-        transports.stream()
-            .map(transport -> transport.name() + "=" + transport.port())
+        transports.ports().entrySet().stream()
+            .map(port -> port.getKey() + "=" + port.getValue())
             .collect(Collectors.joining(" "));
     long millis = ManagementFactory.getRuntimeMXBean().getUptime();
     List<String> lines = new ArrayList<>();

@@ -2,24 +2,28 @@ package dev.roundhouse.worker.wiring;
 
 import dev.roundhouse.engine.Engine;
 import dev.roundhouse.platform.access.Access;
+import dev.roundhouse.platform.config.StartRefusedException;
 import dev.roundhouse.platform.process.DescriptorShare;
 import dev.roundhouse.platform.text.ClientText;
+import dev.roundhouse.platform.tls.BundleContext;
+import dev.roundhouse.platform.tstream.StreamPortSettings;
+import dev.roundhouse.transport.http2.ServerTls;
 import dev.roundhouse.transport.memory.PeerMemory;
 import dev.roundhouse.worker.actuator.StreamMeters;
 import dev.roundhouse.worker.config.StreamProperties;
+import dev.roundhouse.worker.config.StreamSslProperties;
 import dev.roundhouse.worker.config.WorkerProperties;
 import dev.roundhouse.worker.transport.Inference;
-import dev.roundhouse.worker.transport.Transport;
 import dev.roundhouse.worker.transport.tstream.StreamServer;
 import dev.roundhouse.worker.transport.tstream.StreamSettings;
-import java.net.InetSocketAddress;
+import io.netty.handler.ssl.ClientAuth;
 import org.jspecify.annotations.Nullable;
+import org.springframework.boot.ssl.SslBundles;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Condition;
 import org.springframework.context.annotation.ConditionContext;
 import org.springframework.context.annotation.Conditional;
 import org.springframework.context.annotation.Configuration;
-import org.springframework.core.annotation.Order;
 import org.springframework.core.env.Environment;
 import org.springframework.core.type.AnnotatedTypeMetadata;
 
@@ -28,14 +32,17 @@ import org.springframework.core.type.AnnotatedTypeMetadata;
 @Conditional(StreamConfiguration.IsOn.class)
 class StreamConfiguration {
   private static final String PORT = WorkerProperties.PREFIX + ".stream.port";
+  private static final String SSL = WorkerProperties.PREFIX + ".stream.ssl";
   private static final String SOCKET = WorkerProperties.PREFIX + ".stream.socket";
 
   /**
-   * Connections that gRPC, or streams, may have: where both are served, they halve the file
-   * descriptors that are gRPC's alone otherwise.
+   * Connections that a port of gRPC, or streams, may have: they share the file descriptors that are
+   * gRPC's alone otherwise.
    */
-  static int ofGrpcShare(StreamProperties streams, int configured) {
-    return DescriptorShare.ofProcess().connections(configured, streams.isOn() ? 2 : 1);
+  static int ofGrpcShare(WorkerProperties properties, int configured) {
+    int ports =
+        1 + (properties.stream().isOn() ? 1 : 0) + (properties.v1().grpcPort() >= 0 ? 1 : 0);
+    return DescriptorShare.ofProcess().connections(configured, ports);
   }
 
   @Bean
@@ -45,14 +52,21 @@ class StreamConfiguration {
       Access access,
       ClientText texts,
       PeerMemory memory,
+      SslBundles bundles,
       Engine engine) {
     StreamProperties own = properties.stream();
-    int connections = ofGrpcShare(own, own.maxConnections());
+    int connections = ofGrpcShare(properties, own.maxConnections());
+    BundleContext tls = tls(own, bundles);
     StreamSettings settings =
         new StreamSettings(
-            address(own),
-            own.socket(),
-            connections,
+            new StreamPortSettings(
+                WorkerProperties.PREFIX + ".stream",
+                StreamPortSettings.address(own.port(), own.address()),
+                tls != null,
+                own.socket(),
+                connections,
+                StreamServer.CONNECTION_BYTES),
+            tls,
             own.handshakeTimeout().toNanos(),
             properties.server().stalledMessageTimeout().toNanos(),
             properties.server().unreadAnswerTimeout().toNanos());
@@ -61,29 +75,44 @@ class StreamConfiguration {
     return new StreamServer(settings, limits, inference, access, texts, memory, engine::fail);
   }
 
-  private static @Nullable InetSocketAddress address(StreamProperties own) {
-    if (own.port() < 0) {
+  /** Null for plain text. */
+  private static @Nullable BundleContext tls(StreamProperties own, SslBundles bundles) {
+    StreamSslProperties ssl = own.ssl();
+    String name = ssl.bundle();
+    if (name == null || name.isEmpty()) {
+      if (ssl.clientAuth() != StreamSslProperties.ClientAuth.NONE) {
+        throw new StartRefusedException(
+            SSL + ".client-auth is set, and " + SSL + ".bundle is not: plain text has none.",
+            "Name a bundle of spring.ssl.bundle, or remove it.");
+      }
       return null;
     }
-    return own.address() == null
-        ? new InetSocketAddress(own.port())
-        : new InetSocketAddress(own.address(), own.port());
-  }
-
-  @Bean
-  StreamLifecycle streamLifecycle(StreamServer server, WorkerProperties properties) {
-    return new StreamLifecycle(server, properties);
+    if (own.port() < 0) {
+      throw new StartRefusedException(
+          SSL + ".bundle is set, and there is no port: a socket in the file system has no TLS.",
+          "Set " + PORT + ", or remove it.");
+    }
+    ClientAuth clients =
+        switch (ssl.clientAuth()) {
+          case NONE -> ClientAuth.NONE;
+          case OPTIONAL -> ClientAuth.OPTIONAL;
+          case REQUIRE -> ClientAuth.REQUIRE;
+        };
+    return BundleContext.of(
+        bundles,
+        "the server of tensor streams",
+        name,
+        bundle ->
+            ServerTls.contextOf(
+                StreamServer.ALPN,
+                bundle.getManagers().getKeyManagerFactory(),
+                bundle.getManagers().getTrustManagerFactory(),
+                clients));
   }
 
   @Bean
   StreamMeters streamMeters(StreamServer server) {
-    return new StreamMeters(server.load());
-  }
-
-  @Bean
-  @Order(4)
-  Transport streamTransport(StreamServer server) {
-    return new TransportConfiguration.BoundPort("stream", server::port);
+    return new StreamMeters(server);
   }
 
   static final class IsOn implements Condition {

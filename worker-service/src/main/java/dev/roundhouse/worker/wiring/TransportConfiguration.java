@@ -17,6 +17,7 @@ import dev.roundhouse.platform.grpc.AccessGate;
 import dev.roundhouse.platform.grpc.GrpcHealth;
 import dev.roundhouse.platform.grpc.GuardedServices;
 import dev.roundhouse.platform.logging.LogSettings;
+import dev.roundhouse.platform.payload.PayloadLog;
 import dev.roundhouse.platform.telemetry.SpanExport;
 import dev.roundhouse.platform.text.ClientText;
 import dev.roundhouse.transport.memory.PeerMemory;
@@ -27,6 +28,8 @@ import dev.roundhouse.worker.config.StreamProperties;
 import dev.roundhouse.worker.config.WorkerProperties;
 import dev.roundhouse.worker.lifecycle.EngineLifecycle;
 import dev.roundhouse.worker.lifecycle.Readiness;
+import dev.roundhouse.worker.payload.PayloadTap;
+import dev.roundhouse.worker.tee.Tee;
 import dev.roundhouse.worker.trace.LatestTraces;
 import dev.roundhouse.worker.trace.RequestSpans;
 import dev.roundhouse.worker.trace.Tracing;
@@ -39,7 +42,6 @@ import dev.roundhouse.worker.transport.ModelStatisticsAnswers;
 import dev.roundhouse.worker.transport.ReceiptOrigin;
 import dev.roundhouse.worker.transport.ServerIdentity;
 import dev.roundhouse.worker.transport.Tenants;
-import dev.roundhouse.worker.transport.Transport;
 import dev.roundhouse.worker.transport.grpc.InferCalls;
 import dev.roundhouse.worker.transport.grpc.InferenceGrpcService;
 import dev.roundhouse.worker.transport.grpc.InferenceGrpcService.Extensions;
@@ -55,7 +57,6 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.function.IntSupplier;
 import org.slf4j.LoggerFactory;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.actuate.autoconfigure.web.server.ManagementServerProperties;
@@ -65,12 +66,10 @@ import org.springframework.boot.logging.LogFile;
 import org.springframework.context.ApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
-import org.springframework.core.annotation.Order;
 import org.springframework.core.env.Environment;
-import org.springframework.grpc.server.lifecycle.GrpcServerLifecycle;
 import org.springframework.grpc.server.service.GrpcServiceConfigurer;
 
-/** The servers and their ports. */
+/** What the servers share. */
 @Configuration(proxyBeanMethods = false)
 class TransportConfiguration {
 
@@ -157,14 +156,18 @@ class TransportConfiguration {
       SpanExport spans,
       LatestTraces latest,
       Device device,
-      Tenants tenants) {
+      Tenants tenants,
+      ObjectProvider<Tee> tee,
+      ObjectProvider<PayloadLog> payloads) {
     return new Inference(
         engine,
         regions,
         tracing.tracer(),
         RequestSpans.of(spans, tracing.tracer(), engine::nanoTime, latest),
         ReceiptOrigin.of(device.description()),
-        tenants);
+        tenants,
+        tee.getIfAvailable(),
+        payloads.stream().map(PayloadTap::new).findFirst().orElse(null));
   }
 
   @Bean
@@ -257,7 +260,8 @@ class TransportConfiguration {
         properties.access(),
         WorkerProperties.PREFIX + ".access",
         true,
-        doors(properties.stream(), Doors.of(grpc, http, operators)));
+        TeeConfiguration.doors(
+            properties.tee(), doors(properties.stream(), Doors.of(grpc, http, operators))));
   }
 
   private static Doors doors(StreamProperties streams, Doors others) {
@@ -265,7 +269,10 @@ class TransportConfiguration {
         ? others
         : others.and(
             new Doors.Door(
-                WorkerProperties.PREFIX + ".stream.address", streams.address(), false, false));
+                WorkerProperties.PREFIX + ".stream.address",
+                streams.address(),
+                streams.ssl().isOn(),
+                streams.ssl().verifiesClients()));
   }
 
   @Bean
@@ -286,34 +293,5 @@ class TransportConfiguration {
   @Bean
   ModelLookup modelLookup(Engine engine) {
     return new ModelLookup(engine);
-  }
-
-  @Bean
-  @Order(1)
-  Transport grpcTransport(GrpcServerLifecycle server) {
-    return new BoundPort("grpc", server::getPort);
-  }
-
-  @Bean
-  @Order(2)
-  Transport httpTransport(Environment environment) {
-    return new BoundPort("http", () -> port(environment, "local.server.port"));
-  }
-
-  @Bean
-  @Order(3)
-  Transport metricsTransport(Environment environment) {
-    return new BoundPort("metrics", () -> port(environment, "local.management.port"));
-  }
-
-  private static int port(Environment environment, String property) {
-    return environment.getProperty(property, Integer.class, 0);
-  }
-
-  record BoundPort(String name, IntSupplier bound) implements Transport {
-    @Override
-    public int port() {
-      return bound.getAsInt();
-    }
   }
 }

@@ -14,6 +14,7 @@ import dev.roundhouse.worker.transport.v1.V1GrpcService;
 import dev.roundhouse.worker.transport.v1.V1Protocol;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnBooleanProperty;
 import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Conditional;
 import org.springframework.context.annotation.Configuration;
 
 /** The v1 protocol. Without these beans none of its methods and routes is there. */
@@ -33,6 +34,7 @@ class V1Configuration {
   }
 
   @Bean
+  @Conditional(V1PortsConfiguration.HasNone.class)
   V1GrpcService v1GrpcService(
       V1Protocol protocol,
       GrpcCalls calls,

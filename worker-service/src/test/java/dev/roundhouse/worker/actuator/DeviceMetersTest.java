@@ -11,6 +11,7 @@ import dev.roundhouse.engine.device.ReferenceFunction;
 import dev.roundhouse.engine.device.SimulatedDevice;
 import dev.roundhouse.engine.device.SimulatedDeviceOptions;
 import dev.roundhouse.engine.time.NanoClock;
+import dev.roundhouse.worker.transport.Transports;
 import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.util.List;
@@ -67,7 +68,7 @@ class DeviceMetersTest {
   private static MapAssert<Object, Object> assertMemoryOf(Device device) {
     Info.Builder info = new Info.Builder();
     Compilation compilation = new Compilation(device, Optional.empty(), Optional.empty());
-    new WorkerInfo(device, compilation, "auto", List.of()).contribute(info);
+    new WorkerInfo(device, compilation, "auto", new Transports(List.of())).contribute(info);
     return assertThat(info.build().getDetails())
         .extractingByKey("device", InstanceOfAssertFactories.MAP)
         .extractingByKey("memory", InstanceOfAssertFactories.MAP);

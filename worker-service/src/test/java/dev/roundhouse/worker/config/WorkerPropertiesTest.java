@@ -12,6 +12,7 @@ import dev.roundhouse.platform.access.JwtProperties;
 import dev.roundhouse.platform.audit.AuditProperties;
 import dev.roundhouse.platform.config.HttpProperties;
 import dev.roundhouse.platform.config.TelemetryProperties;
+import dev.roundhouse.platform.payload.PayloadLogProperties;
 import dev.roundhouse.worker.config.CudaProperties.Allocator;
 import java.net.InetAddress;
 import java.nio.file.Path;
@@ -75,12 +76,13 @@ class WorkerPropertiesTest {
 
   @Test
   void shouldHaveDefaultsForV1() {
-    assertThat(bind().v1()).isEqualTo(new V1Properties(false));
+    assertThat(bind().v1()).isEqualTo(new V1Properties(false, -1, -1));
   }
 
   @Test
   void shouldMapEveryKeyOfV1() {
-    assertThat(bind("v1.enabled=true").v1()).isEqualTo(new V1Properties(true));
+    assertThat(bind("v1.enabled=true", "v1.grpc-port=8011", "v1.http-port=8010").v1())
+        .isEqualTo(new V1Properties(true, 8011, 8010));
   }
 
   @Test
@@ -441,6 +443,7 @@ class WorkerPropertiesTest {
                 Duration.ofMinutes(5),
                 new HttpProperties(8192, 100, Duration.ofSeconds(60), null, -1),
                 List.of(),
+                null,
                 Duration.ZERO));
   }
 
@@ -462,6 +465,7 @@ class WorkerPropertiesTest {
                     "server.http.keep-alive-timeout=15s",
                     "server.http.max-keep-alive-requests=16",
                     "server.allowed-hosts=a.test,b.test",
+                    "server.transports-directory=/t",
                     "server.lame-duck=10s")
                 .server())
         .isEqualTo(
@@ -476,6 +480,7 @@ class WorkerPropertiesTest {
                 Duration.ofSeconds(11),
                 new HttpProperties(12, 13, Duration.ofSeconds(14), Duration.ofSeconds(15), 16),
                 List.of("a.test", "b.test"),
+                Path.of("/t"),
                 Duration.ofSeconds(10)));
   }
 
@@ -591,6 +596,15 @@ class WorkerPropertiesTest {
   }
 
   @Test
+  void shouldMapEveryKeyOfTransports() {
+    assertThat(bind().transports()).isEmpty();
+    assertThat(bind("transports.a.settings.max-line=7").transports())
+        .isEqualTo(Map.of("a", new TransportProperties(false, Map.of("max-line", "7"))));
+    assertThat(bind("transports.a.enabled=true").transports())
+        .isEqualTo(Map.of("a", new TransportProperties(true, Map.of())));
+  }
+
+  @Test
   void shouldHaveDefaultsForWatchdog() {
     assertThat(bind().watchdog())
         .isEqualTo(new WatchdogProperties(Duration.ofMinutes(2), Duration.ofSeconds(30)));
@@ -607,7 +621,14 @@ class WorkerPropertiesTest {
     assertThat(bind().stream())
         .isEqualTo(
             new StreamProperties(
-                -1, null, null, 10_000, 4096, DataSize.ofMegabytes(64), Duration.ofSeconds(5)));
+                -1,
+                null,
+                null,
+                new StreamSslProperties(null, StreamSslProperties.ClientAuth.NONE),
+                10_000,
+                4096,
+                DataSize.ofMegabytes(64),
+                Duration.ofSeconds(5)));
   }
 
   @Test
@@ -617,6 +638,8 @@ class WorkerPropertiesTest {
                 "stream.port=8003",
                 "stream.address=127.0.0.1",
                 "stream.socket=/run/roundhouse/stream",
+                "stream.ssl.bundle=public",
+                "stream.ssl.client-auth=require",
                 "stream.max-connections=7",
                 "stream.max-window=8",
                 "stream.window-size=9MB",
@@ -627,10 +650,129 @@ class WorkerPropertiesTest {
                 8003,
                 InetAddress.getByName("127.0.0.1"),
                 Path.of("/run/roundhouse/stream"),
+                new StreamSslProperties("public", StreamSslProperties.ClientAuth.REQUIRE),
                 7,
                 8,
                 DataSize.ofMegabytes(9),
                 Duration.ofSeconds(10)));
+  }
+
+  @Test
+  void shouldHaveDefaultsForPayloadLog() {
+    assertThat(bind().payloadLog())
+        .isEqualTo(
+            new PayloadLogProperties(
+                "",
+                PayloadLogProperties.Mode.ALL,
+                List.of("*"),
+                1,
+                "",
+                "",
+                "",
+                "",
+                "",
+                DataSize.ofKilobytes(64),
+                DataSize.ofMegabytes(32),
+                Duration.ofSeconds(10),
+                3,
+                1,
+                ""));
+    assertThat(bind().payloadLog().isOn()).isFalse();
+  }
+
+  @Test
+  void shouldMapEveryKeyOfPayloadLog() {
+    assertThat(
+            bind(
+                    "payload-log.url=https://collector/events",
+                    "payload-log.mode=response",
+                    "payload-log.models=a,b*",
+                    "payload-log.sample-ratio=0.5",
+                    "payload-log.source=here",
+                    "payload-log.inference-service=iris",
+                    "payload-log.namespace=ml",
+                    "payload-log.component=predictor",
+                    "payload-log.endpoint=default",
+                    "payload-log.max-payload=1KB",
+                    "payload-log.max-waiting=2MB",
+                    "payload-log.timeout=3s",
+                    "payload-log.attempts=4",
+                    "payload-log.threads=5",
+                    "payload-log.ssl-bundle=six")
+                .payloadLog())
+        .isEqualTo(
+            new PayloadLogProperties(
+                "https://collector/events",
+                PayloadLogProperties.Mode.RESPONSE,
+                List.of("a", "b*"),
+                0.5,
+                "here",
+                "iris",
+                "ml",
+                "predictor",
+                "default",
+                DataSize.ofKilobytes(1),
+                DataSize.ofMegabytes(2),
+                Duration.ofSeconds(3),
+                4,
+                5,
+                "six"));
+  }
+
+  @Test
+  void shouldHaveDefaultsForTee() throws Exception {
+    assertThat(bind().tee())
+        .isEqualTo(
+            new TeeProperties(
+                List.of(),
+                1,
+                256,
+                3,
+                DataSize.ofGigabytes(1),
+                DataSize.ofMegabytes(16),
+                null,
+                DataSize.ofGigabytes(10),
+                -1,
+                InetAddress.getByName("127.0.0.1"),
+                null,
+                Duration.ofSeconds(5),
+                Duration.ofMinutes(5)));
+    assertThat(bind().tee().isOn()).isFalse();
+  }
+
+  @Test
+  void shouldMapEveryKeyOfTee() throws Exception {
+    assertThat(
+            bind(
+                    "tee.models=a,b*",
+                    "tee.sample-ratio=0.5",
+                    "tee.batch-size=7",
+                    "tee.num-buffers=4",
+                    "tee.max-memory=2MB",
+                    "tee.max-waiting=3MB",
+                    "tee.folder=/data/tee",
+                    "tee.folder-size=4MB",
+                    "tee.port=8005",
+                    "tee.address=127.0.0.2",
+                    "tee.socket=/run/roundhouse/tee",
+                    "tee.handshake-timeout=6s",
+                    "tee.acknowledge-timeout=7s")
+                .tee())
+        .isEqualTo(
+            new TeeProperties(
+                List.of("a", "b*"),
+                0.5,
+                7,
+                4,
+                DataSize.ofMegabytes(2),
+                DataSize.ofMegabytes(3),
+                Path.of("/data/tee"),
+                DataSize.ofMegabytes(4),
+                8005,
+                InetAddress.getByName("127.0.0.2"),
+                Path.of("/run/roundhouse/tee"),
+                Duration.ofSeconds(6),
+                Duration.ofSeconds(7)));
   }
 
   @Test

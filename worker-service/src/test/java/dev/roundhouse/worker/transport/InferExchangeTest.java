@@ -39,7 +39,8 @@ class InferExchangeTest {
             ? Map.of()
             : Map.of("reactant_timeout_ns", new ParameterValue.Signed(nanos(budget)));
     try (InferExchange exchange = exchange(parameters)) {
-      assertThat(exchange.toEngine(now, nanos(call), 0, false, NOBODY).build().deadlineNanos())
+      assertThat(
+              exchange.toEngine(now, nanos(call), 0, false, NOBODY, null).build().deadlineNanos())
           .isEqualTo(nanos(deadline));
     }
   }
@@ -49,7 +50,7 @@ class InferExchangeTest {
   void shouldTellTheEngineWhetherARequestIsTraced(boolean isTraced) {
     try (InferExchange exchange = exchange(Map.of("priority", new ParameterValue.Signed(2)))) {
       RequestOptions options =
-          exchange.toEngine(0, NO_TIMEOUT, 0, isTraced, NOBODY).build().options();
+          exchange.toEngine(0, NO_TIMEOUT, 0, isTraced, NOBODY, null).build().options();
       assertThat(options.traced()).isEqualTo(isTraced);
       assertThat(options.priority()).isEqualTo(2);
     }

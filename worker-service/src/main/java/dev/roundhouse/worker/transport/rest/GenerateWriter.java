@@ -2,6 +2,7 @@ package dev.roundhouse.worker.transport.rest;
 
 import dev.roundhouse.kserve.codec.ResponseMessage;
 import dev.roundhouse.kserve.codec.ResponseTensor;
+import dev.roundhouse.platform.rest.ElementsJson;
 import dev.roundhouse.platform.rest.Json;
 import dev.roundhouse.platform.rest.JsonReply;
 import dev.roundhouse.transport.http1.Reply;

@@ -5,6 +5,7 @@ import dev.roundhouse.kserve.codec.ResponseMessage;
 import dev.roundhouse.kserve.codec.ResponseTensor;
 import dev.roundhouse.kserve.status.WireException;
 import dev.roundhouse.platform.rest.ContentCoding;
+import dev.roundhouse.platform.rest.ElementsJson;
 import dev.roundhouse.platform.rest.Json;
 import dev.roundhouse.platform.rest.MemoryHold;
 import dev.roundhouse.transport.http1.Reply;

@@ -209,6 +209,27 @@ public final class ClientRegions implements AutoCloseable {
     }
   }
 
+  /**
+   * Holds all of a region of a POSIX object, even if it is unregistered meanwhile.
+   *
+   * @throws WireException as {@link #lease}; UNIMPLEMENTED for memory on a GPU
+   */
+  public Lease lease(String name) {
+    requireEnabled();
+    requireName(name);
+    SystemRegion region =
+        switch (regions.find(name)) {
+          case SystemRegion found -> found;
+          case CudaRegion other ->
+              throw new WireException(
+                  WireStatus.UNIMPLEMENTED,
+                  "shared memory region '%s' is on a GPU; here system shared memory is needed"
+                      .formatted(name));
+          case null -> null;
+        };
+    return lease(new RegionRange(name, 0, region == null ? 1 : region.byteSize()));
+  }
+
   private static void checkRange(ClientRegion region, RegionRange range) {
     if (range.offset() >= region.byteSize()) {
       throw WireException.invalidArgument(

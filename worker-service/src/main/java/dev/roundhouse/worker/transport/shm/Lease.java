@@ -27,6 +27,11 @@ public final class Lease implements AutoCloseable {
     return region.data(range.offset(), range.byteSize());
   }
 
+  /** Some bytes of an input, which lie in the lease; to be read before it is closed. */
+  public TensorData data(long at, long byteSize) {
+    return region.data(range.offset() + at, byteSize);
+  }
+
   /**
    * Writes an output to the start of the lease.
    *
@@ -34,12 +39,22 @@ public final class Lease implements AutoCloseable {
    * @throws WireException when the client has made the region smaller
    */
   public void write(MemorySegment data) {
+    write(0, data);
+  }
+
+  /**
+   * The same, to any place in the lease.
+   *
+   * @param data which ends in the lease
+   */
+  public void write(long at, MemorySegment data) {
+    long from = range.offset() + at;
     if (data.isNative()) {
-      region.write(range.offset(), data);
+      region.write(from, data);
       return;
     }
     try (Arena own = Arena.ofConfined()) { // the code of a model may answer with arrays
-      region.write(range.offset(), own.allocate(data.byteSize()).copyFrom(data));
+      region.write(from, own.allocate(data.byteSize()).copyFrom(data));
     }
   }
 

@@ -12,123 +12,222 @@ import org.jspecify.annotations.Nullable;
  * and forgotten. On the connection's event loop.
  */
 final class MessageCutter {
-  /**
-   * Messages up to this size are copied behind one that was collected, so that they are one request
-   * with it: that costs less than another request.
-   */
-  private static final int JOINED_BYTES = 16 << 10;
+  /** Larger messages have memory of their own, into which they are read. */
+  private static final int SMALL_BYTES = 64 << 10;
 
   /** Takes what was cut, in order. */
   interface Taker {
     /**
-     * @param bytes of whole messages; given away
+     * @param messages borrowed
      */
-    void onMessages(ByteBuf bytes, int count);
+    void onMessages(Messages messages);
+
+    /**
+     * @param message taken
+     */
+    void onLarge(LargeMessage message);
 
     /** A message that there was no memory for. */
     void onForgotten(String why);
   }
 
+  private final MessageLayout layout;
   private final int size;
   private final ByteBufAllocator allocator;
   private final MemoryBudget memory;
   private final Taker taker;
+  private final boolean isLarge;
 
-  /** What has come of a message; null between messages. */
-  private @Nullable ByteBuf partial;
+  /** What has come of a small message; null between messages. */
+  private @Nullable ByteBuf begun;
+
+  /** A large message that has not come whole. */
+  private @Nullable LargeMessage large;
+
+  /** A part of it that is read into. */
+  private @Nullable ByteBuf lent;
 
   /** Bytes of a message that is forgotten, still to come. */
   private int forgotten;
 
-  MessageCutter(int size, ByteBufAllocator allocator, MemoryBudget memory, Taker taker) {
-    this.size = size;
+  private boolean closed;
+
+  MessageCutter(
+      MessageLayout layout, ByteBufAllocator allocator, MemoryBudget memory, Taker taker) {
+    this.layout = layout;
     this.allocator = allocator;
     this.memory = memory;
     this.taker = taker;
+    size = layout.bytes();
+    isLarge = size > SMALL_BYTES;
+  }
+
+  /**
+   * Where the next bytes had best be read to: what the message under way lacks.
+   *
+   * @return the taker's to release, after {@link #read} had it; null when any place is as good
+   */
+  @Nullable ByteBuf lend() {
+    if (!isLarge || forgotten > 0 || closed) {
+      return null;
+    }
+    LargeMessage into = large;
+    if (into == null) {
+      if (memory.take(size) != null) {
+        return null; // it is forgotten when it comes
+      }
+      into = begin();
+    }
+    lent = into.rest();
+    return lent;
+  }
+
+  /** Memory for it has been taken. */
+  private LargeMessage begin() {
+    try {
+      LargeMessage fresh = LargeMessage.allocate(layout, allocator);
+      large = fresh;
+      return fresh;
+    } catch (Throwable e) {
+      memory.giveBack(size);
+      throw e;
+    }
   }
 
   /**
    * @param read borrowed
    */
   void read(ByteBuf read) {
-    while (read.isReadable()) {
+    if (read == lent && large != null) {
+      lent = null;
+      large.filled(read.readableBytes());
+      read.skipBytes(read.readableBytes());
+      endIfWhole(large);
+      return;
+    }
+    while (read.isReadable() && !closed) {
       if (forgotten > 0) {
         int skipped = Math.min(forgotten, read.readableBytes());
         read.skipBytes(skipped);
         forgotten -= skipped;
-      } else if (partial != null) {
-        fill(partial, read);
-      } else if (read.readableBytes() >= size) {
-        whole(read);
+      } else if (isLarge) {
+        readLarge(read);
       } else {
-        begin(read);
+        readSmall(read);
       }
     }
   }
 
-  private void whole(ByteBuf read) {
-    int count = read.readableBytes() / size;
-    int bytes = count * size;
-    // a few messages must not hold all of a large buffer
-    boolean keeps = bytes >= read.capacity() / 2;
-    ByteBuf messages =
-        keeps
-            ? read.readRetainedSlice(bytes)
-            : allocator.directBuffer(bytes, bytes).writeBytes(read, bytes);
-    taker.onMessages(messages, count);
+  /** What was there has been read. */
+  void onReadComplete() {
+    lent = null;
+    if (large != null && large.isEmpty()) { // it was made for bytes that did not come
+      large.release();
+      large = null;
+      memory.giveBack(size);
+    }
   }
 
-  private void begin(ByteBuf read) {
+  private void readLarge(ByteBuf read) {
+    LargeMessage into = large;
+    if (into == null) {
+      String refusal = memory.take(size);
+      if (refusal != null) {
+        forget(read, refusal);
+        return;
+      }
+      into = begin();
+    }
+    into.fill(read);
+    endIfWhole(into);
+  }
+
+  private void endIfWhole(LargeMessage message) {
+    if (message.missing() == 0) {
+      large = null;
+      memory.giveBack(size);
+      taker.onLarge(message);
+    }
+  }
+
+  private void readSmall(ByteBuf read) {
+    ByteBuf first = begun;
+    if (first != null) {
+      first.writeBytes(read, Math.min(size - first.readableBytes(), read.readableBytes()));
+      if (first.readableBytes() < size) {
+        return;
+      }
+      begun = null;
+      memory.giveBack(size);
+    }
+    try {
+      int more = read.readableBytes() / size;
+      int count = more + (first == null ? 0 : 1);
+      if (count > 0) {
+        taker.onMessages(new Messages(first, read, layout, count));
+        read.skipBytes(more * size);
+      }
+    } finally {
+      if (first != null) {
+        first.release();
+      }
+    }
+    if (read.isReadable() && !closed) {
+      beginSmall(read);
+    }
+  }
+
+  private void beginSmall(ByteBuf read) {
     String refusal = memory.take(size);
     if (refusal != null) {
-      forgotten = size - read.readableBytes();
-      read.skipBytes(read.readableBytes());
-      taker.onForgotten(refusal);
+      forget(read, refusal);
       return;
     }
     try {
-      partial = allocator.directBuffer(size, size).writeBytes(read);
+      begun = allocator.directBuffer(size, size).writeBytes(read);
     } finally {
-      if (partial == null) {
+      if (begun == null) {
         memory.giveBack(size);
       }
     }
   }
 
-  private void fill(ByteBuf begun, ByteBuf read) {
-    int missing = size - begun.readableBytes();
-    if (read.readableBytes() < missing) {
-      begun.writeBytes(read);
-      return;
+  private void forget(ByteBuf read, String refusal) {
+    forgotten = size - read.readableBytes();
+    if (forgotten < 0) {
+      forgotten = 0;
+      read.skipBytes(size);
+    } else {
+      read.skipBytes(read.readableBytes());
     }
-    int more = size <= JOINED_BYTES ? (read.readableBytes() - missing) / size : 0;
-    ByteBuf messages = begun;
-    if (more > 0) {
-      int bytes = (1 + more) * size;
-      messages = allocator.directBuffer(bytes, bytes).writeBytes(begun);
-      begun.release();
-    }
-    messages.writeBytes(read, missing + more * size);
-    partial = null;
-    memory.giveBack(size);
-    taker.onMessages(messages, 1 + more);
+    taker.onForgotten(refusal);
   }
 
   /** True when a message has begun to come and is not whole. */
   boolean isAmidMessage() {
-    return partial != null || forgotten > 0;
+    return begun != null || (large != null && !large.isEmpty()) || forgotten > 0;
   }
 
   /** Bytes that the message which has begun still lacks; 0 between messages. */
   int missing() {
-    return partial == null ? forgotten : size - partial.readableBytes();
+    if (begun != null) {
+      return size - begun.readableBytes();
+    }
+    return large != null && !large.isEmpty() ? large.missing() : forgotten;
   }
 
   /** Nothing more is read. Harmless when repeated. */
   void close() {
-    if (partial != null) {
-      partial.release();
-      partial = null;
+    closed = true;
+    lent = null;
+    if (begun != null) {
+      begun.release();
+      begun = null;
+      memory.giveBack(size);
+    }
+    if (large != null) {
+      large.release();
+      large = null;
       memory.giveBack(size);
     }
   }

@@ -2,17 +2,10 @@ package dev.roundhouse.worker.transport.tstream;
 
 import dev.roundhouse.engine.request.Answer;
 import dev.roundhouse.engine.request.AnswerSink;
-import dev.roundhouse.engine.request.InputTensor;
 import dev.roundhouse.engine.request.Outcome;
 import dev.roundhouse.engine.request.Submission;
 import dev.roundhouse.kserve.status.WireException;
-import dev.roundhouse.kserve.tstream.StreamSpec;
-import dev.roundhouse.kserve.tstream.StreamTensor;
 import dev.roundhouse.worker.transport.Outcomes;
-import io.netty.buffer.ByteBuf;
-import java.lang.foreign.MemorySegment;
-import java.util.ArrayList;
-import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
@@ -24,9 +17,10 @@ final class MessageGroup implements AnswerSink {
   private final long first;
 
   private final int count;
+  private final long resultAt;
 
-  /** Their bytes, until it is over; null for none. */
-  private final @Nullable ByteBuf messages;
+  /** Gives their memory back; called once it is over. */
+  private final Runnable memory;
 
   private final AtomicBoolean over = new AtomicBoolean();
   private volatile @Nullable Submission submission;
@@ -39,42 +33,23 @@ final class MessageGroup implements AnswerSink {
   private boolean done;
 
   /**
-   * @param messages taken; null for none
+   * @param resultAt where in shared memory its result goes; without effect elsewhere
+   * @param memory gives their memory back; called once, by any thread
    */
-  MessageGroup(OpenStream stream, long first, int count, @Nullable ByteBuf messages) {
+  MessageGroup(OpenStream stream, long first, int count, long resultAt, Runnable memory) {
     this.stream = stream;
     this.first = first;
     this.count = count;
-    this.messages = messages;
-  }
-
-  /**
-   * The inputs of all of them.
-   *
-   * @param head bytes of a message before its tensors
-   * @param stride from one message to the next
-   */
-  static List<InputTensor> inputs(
-      ByteBuf messages, StreamSpec spec, int head, int stride, int count) {
-    MemorySegment bytes =
-        MemorySegment.ofBuffer(
-            messages.nioBuffer(messages.readerIndex(), messages.readableBytes()));
-    List<InputTensor> inputs = new ArrayList<>(spec.inputs().size());
-    for (int i = 0; i < spec.inputs().size(); i++) {
-      StreamTensor tensor = spec.inputs().get(i);
-      inputs.add(
-          new InputTensor(
-              tensor.name(),
-              tensor.dtype(),
-              StreamTarget.shape(tensor, count),
-              StridedInput.of(
-                  bytes, head + spec.inputOffset(i), stride, tensor.byteSize(), count)));
-    }
-    return inputs;
+    this.resultAt = resultAt;
+    this.memory = memory;
   }
 
   long first() {
     return first;
+  }
+
+  long resultAt() {
+    return resultAt;
   }
 
   int count() {
@@ -114,11 +89,18 @@ final class MessageGroup implements AnswerSink {
   /** Once, whoever says it. */
   private void end() {
     if (over.compareAndSet(false, true)) {
-      if (messages != null) {
-        messages.release();
-      }
+      memory.run();
       stream.ended(this);
     }
+  }
+
+  boolean isOver() {
+    return over.get();
+  }
+
+  boolean isInBatch() {
+    Submission made = submission;
+    return made != null && made.isInBatch();
   }
 
   // --- on the event loop, once it has ended

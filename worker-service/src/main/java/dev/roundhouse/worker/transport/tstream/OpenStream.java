@@ -2,9 +2,13 @@ package dev.roundhouse.worker.transport.tstream;
 
 import dev.roundhouse.engine.request.Answer;
 import dev.roundhouse.engine.request.InferenceRequest;
+import dev.roundhouse.engine.request.InputTensor;
+import dev.roundhouse.kserve.codec.CallerHeader;
 import dev.roundhouse.kserve.status.WireException;
 import dev.roundhouse.kserve.status.WireStatus;
 import dev.roundhouse.kserve.tstream.StreamOption;
+import dev.roundhouse.platform.tstream.HelloRefusedException;
+import dev.roundhouse.platform.tstream.StreamPort;
 import dev.roundhouse.transport.access.CallerRights;
 import dev.roundhouse.transport.memory.ConnectionMemory;
 import dev.roundhouse.transport.memory.Kept;
@@ -14,7 +18,10 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.util.LinkedHashSet;
+import java.util.List;
 import java.util.Queue;
 import java.util.SequencedSet;
 import java.util.Set;
@@ -39,23 +46,25 @@ final class OpenStream implements MessageCutter.Taker {
   private static final Logger log = LoggerFactory.getLogger(OpenStream.class);
 
   private static final long NO_BUDGET = 0xffff_ffffL;
-  private static final int DEADLINE_BYTES = Integer.BYTES;
-  private static final int CHECKSUM_BYTES = Integer.BYTES;
 
   private final StreamServer server;
   private final Channel channel;
-  private final ConnectionMemory memory;
   private final Set<StreamOption> options;
   private final int window;
   private final @Nullable CallerRights rights;
+  private final int caller;
   private final MessageCutter cutter;
   private final ResultWriter writer;
   private final StreamWatch watch;
 
-  /** Bytes of a message before its tensors, and all of them. */
-  private final int head;
+  private final MessageLayout layout;
+  private final RowBlocks blocks;
 
-  private final int stride;
+  /** In shared memory; null when messages carry their tensors. */
+  private final @Nullable SharedPlaces places;
+
+  /** Something is asked of each message before it is taken. */
+  private final boolean isChecked;
 
   private final Queue<MessageGroup> ended = new ConcurrentLinkedQueue<>();
   private final AtomicInteger wanted = new AtomicInteger();
@@ -79,16 +88,19 @@ final class OpenStream implements MessageCutter.Taker {
       StreamServer server, Channel channel, ConnectionMemory memory, Handshake.Agreed agreed) {
     this.server = server;
     this.channel = channel;
-    this.memory = memory;
     options = agreed.options();
     window = agreed.window();
     rights = agreed.rights();
+    caller = CallerHeader.caller(memory.peerNumber(), agreed.caller());
     target = agreed.target();
-    head = options.contains(StreamOption.DEADLINE) ? DEADLINE_BYTES : 0;
-    int tail = options.contains(StreamOption.CHECKSUM) ? CHECKSUM_BYTES : 0;
-    stride = Math.addExact(head + tail, target.spec().requestBytes());
-    cutter = new MessageCutter(stride, channel.alloc(), memory.of(Kept.MESSAGE), this);
-    writer = new ResultWriter(target.spec(), tail > 0);
+    layout = MessageLayout.of(target.spec(), options);
+    blocks = server.blocks().open(target);
+    isChecked = rights != null || layout.hasChecksum();
+    cutter = new MessageCutter(layout, channel.alloc(), memory.of(Kept.MESSAGE), this);
+    places = agreed.places();
+    writer =
+        new ResultWriter(
+            target.spec(), layout.hasChecksum(), places == null ? null : places.outputs());
     watch = new StreamWatch(this, server.settings());
   }
 
@@ -109,8 +121,14 @@ final class OpenStream implements MessageCutter.Taker {
     }
   }
 
+  /** Where the next bytes had best be read to; null when any place is as good. */
+  @Nullable ByteBuf lend() {
+    return ending ? null : cutter.lend();
+  }
+
   /** What was there has been read. */
   void onReadComplete() {
+    cutter.onReadComplete();
     if (!ending && options.contains(StreamOption.ACCEPT_NOTICES)) {
       writer.notice(channel, last());
     }
@@ -118,28 +136,40 @@ final class OpenStream implements MessageCutter.Taker {
   }
 
   @Override
-  public void onMessages(ByteBuf bytes, int count) {
-    try {
-      if (ending || !hasWindow(count) || !isCurrent()) {
-        return;
-      }
-      int most = head > 0 ? 1 : target.mostTogether();
-      int begun = 0;
-      for (int at = 0; at < count; at++) {
-        WireException refusal = refusal(bytes, at);
-        if (refusal != null) {
-          submit(bytes, begun, at - begun);
-          begun = at + 1;
-          fail(refusal);
-        } else if (at + 1 - begun == most) {
-          submit(bytes, begun, most);
-          begun = at + 1;
-        }
-      }
-      submit(bytes, begun, count - begun);
-    } finally {
-      bytes.release();
+  public void onMessages(Messages messages) {
+    int count = messages.count();
+    if (ending || !hasWindow(count) || !isCurrent()) {
+      return;
     }
+    int most = layout.hasDeadline() || layout.isShared() ? 1 : target.mostTogether();
+    int begun = 0;
+    for (int at = 0; at < count; at++) {
+      WireException refusal = isChecked ? refusal(messages.message(at)) : null;
+      if (refusal != null) {
+        place(messages, begun, at - begun);
+        begun = at + 1;
+        fail(refusal);
+      } else if (at + 1 - begun == most) {
+        place(messages, begun, most);
+        begun = at + 1;
+      }
+    }
+    place(messages, begun, count - begun);
+  }
+
+  @Override
+  public void onLarge(LargeMessage message) {
+    if (ending || !hasWindow(1) || !isCurrent()) {
+      message.release();
+      return;
+    }
+    WireException refusal = isChecked ? refusal(message.bytes()) : null;
+    if (refusal != null) {
+      message.release();
+      fail(refusal);
+      return;
+    }
+    submit(message.inputs(), 1, message.bytes(), message::release);
   }
 
   @Override
@@ -188,13 +218,13 @@ final class OpenStream implements MessageCutter.Taker {
   }
 
   /** Why one message is no request; null when it may be. */
-  private @Nullable WireException refusal(ByteBuf bytes, int message) {
-    int start = bytes.readerIndex() + message * stride;
-    if (options.contains(StreamOption.CHECKSUM)) {
-      int covered = stride - CHECKSUM_BYTES;
+  private @Nullable WireException refusal(ByteBuffer message) {
+    message.order(ByteOrder.LITTLE_ENDIAN);
+    if (layout.hasChecksum()) {
+      int covered = layout.bytes() - MessageLayout.CHECKSUM_BYTES;
       CRC32C checksum = new CRC32C();
-      checksum.update(bytes.nioBuffer(start, covered));
-      int said = bytes.getIntLE(start + covered);
+      checksum.update(message.slice(message.position(), covered));
+      int said = message.getInt(message.position() + covered);
       if (said != (int) checksum.getValue()) {
         return new WireException(
             WireStatus.INVALID_ARGUMENT,
@@ -213,11 +243,11 @@ final class OpenStream implements MessageCutter.Taker {
   }
 
   private void fail(WireException why) {
-    begin(1, null).fail(why);
+    begin(1, 0, () -> {}).fail(why);
   }
 
-  private MessageGroup begin(int count, @Nullable ByteBuf messages) {
-    MessageGroup group = new MessageGroup(this, taken, count, messages);
+  private MessageGroup begin(int count, long resultAt, Runnable memory) {
+    MessageGroup group = new MessageGroup(this, taken, count, resultAt, memory);
     taken += count;
     writer.taken(count);
     groups.add(group);
@@ -225,22 +255,55 @@ final class OpenStream implements MessageCutter.Taker {
     return group;
   }
 
-  private void submit(ByteBuf bytes, int from, int count) {
-    if (count == 0) {
+  private void place(Messages messages, int from, int count) {
+    if (places != null && count > 0) {
+      submitShared(places, messages.message(from));
       return;
     }
-    int start = bytes.readerIndex() + from * stride;
-    ByteBuf own = bytes.retainedSlice(start, count * stride);
-    MessageGroup group = begin(count, own);
+    int placed = 0;
+    while (placed < count) {
+      int first = from + placed;
+      ByteBuffer message = messages.message(first);
+      placed +=
+          blocks.place(
+              messages,
+              first,
+              count - placed,
+              channel.alloc(),
+              (block, inputs, some) -> submit(inputs, some, message, block::release));
+    }
+  }
+
+  private void submitShared(SharedPlaces in, ByteBuffer message) {
+    message.order(ByteOrder.LITTLE_ENDIAN);
+    int place = message.position() + layout.head();
+    long resultAt = message.getLong(place + Long.BYTES);
+    try {
+      List<InputTensor> inputs = in.inputs(message, place, target.spec());
+      in.use();
+      submit(inputs, message, begin(1, resultAt, in::release));
+    } catch (WireException e) {
+      fail(e);
+    }
+  }
+
+  private void submit(List<InputTensor> inputs, int count, ByteBuffer message, Runnable memory) {
+    submit(inputs, message, begin(count, 0, memory));
+  }
+
+  /**
+   * @param message the first of the group
+   */
+  private void submit(List<InputTensor> inputs, ByteBuffer message, MessageGroup group) {
     try {
       Inference inference = server.inference();
       InferenceRequest request =
           inference.request(
               target.model(),
               target.version(),
-              MessageGroup.inputs(own, target.spec(), head, stride, count),
-              deadlineNanos(own),
-              memory.peerNumber(),
+              inputs,
+              deadlineNanos(message),
+              caller,
               rights,
               group);
       server.load().submitted();
@@ -251,8 +314,11 @@ final class OpenStream implements MessageCutter.Taker {
     }
   }
 
-  private long deadlineNanos(ByteBuf message) {
-    long micros = head > 0 ? message.getUnsignedIntLE(message.readerIndex()) : NO_BUDGET;
+  private long deadlineNanos(ByteBuffer message) {
+    long micros =
+        layout.hasDeadline()
+            ? message.order(ByteOrder.LITTLE_ENDIAN).getInt(message.position()) & NO_BUDGET
+            : NO_BUDGET;
     return micros == NO_BUDGET
         ? InferenceRequest.NO_DEADLINE
         : server.inference().engine().nanoTime() + TimeUnit.MICROSECONDS.toNanos(micros);
@@ -370,7 +436,7 @@ final class OpenStream implements MessageCutter.Taker {
   }
 
   private void finish() {
-    StreamServer.endAfter(channel, channel.writeAndFlush(Unpooled.EMPTY_BUFFER));
+    StreamPort.endAfter(channel, channel.writeAndFlush(Unpooled.EMPTY_BUFFER));
   }
 
   /** Tells the client why the connection ends, before its last results. */
@@ -394,7 +460,7 @@ final class OpenStream implements MessageCutter.Taker {
           End.TRUNCATED,
           WireStatus.INVALID_ARGUMENT,
           "the client's side ended in the middle of message %d: %d of %d bytes are missing"
-              .formatted(taken, cutter.missing(), stride));
+              .formatted(taken, cutter.missing(), layout.bytes()));
       channel.flush();
     } else {
       beginEnd();
@@ -408,6 +474,10 @@ final class OpenStream implements MessageCutter.Taker {
     }
     ending = true;
     cutter.close();
+    server.blocks().close(target);
+    if (places != null) {
+      places.release();
+    }
     for (MessageGroup group : groups.toArray(MessageGroup[]::new)) {
       if (group.isDone()) {
         forget(group);
@@ -426,6 +496,25 @@ final class OpenStream implements MessageCutter.Taker {
           "there is too little memory to wait for the rest of a message; connect again later");
       channel.flush();
     }
+  }
+
+  /** Where its messages are. */
+  StreamStages stages() {
+    long waiting = 0;
+    long running = 0;
+    long ended = 0;
+    for (MessageGroup group : groups) {
+      if (group.isOver()) {
+        ended += group.count();
+      } else if (group.isInBatch()) {
+        running += group.count();
+      } else {
+        waiting += group.count();
+      }
+    }
+    long sending = taken - answered - waiting - running;
+    assert sending >= ended;
+    return new StreamStages(isAmidMessage() ? 1 : 0, waiting, running, sending);
   }
 
   // --- for the watch
@@ -454,7 +543,7 @@ final class OpenStream implements MessageCutter.Taker {
         End.STALLED,
         WireStatus.DEADLINE_EXCEEDED,
         "message %d has not come whole within roundhouse.worker.server.stalled-message-timeout: %d of %d bytes are missing"
-            .formatted(taken, cutter.missing(), stride));
+            .formatted(taken, cutter.missing(), layout.bytes()));
     channel.flush();
   }
 

@@ -7,6 +7,7 @@ import dev.roundhouse.kserve.status.WireStatus;
 import dev.roundhouse.kserve.tstream.RecordHeader;
 import dev.roundhouse.kserve.tstream.RecordKind;
 import dev.roundhouse.kserve.tstream.StreamSpec;
+import dev.roundhouse.worker.transport.shm.Lease;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.channel.Channel;
@@ -17,6 +18,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.util.List;
 import java.util.zip.CRC32C;
+import org.jspecify.annotations.Nullable;
 
 /** Writes what a server says after its reply. On the connection's event loop. */
 final class ResultWriter {
@@ -24,6 +26,10 @@ final class ResultWriter {
 
   private final StreamSpec spec;
   private final boolean hasChecksum;
+  private final @Nullable Lease results;
+
+  /** Of a result as it is sent. */
+  private final int payloadBytes;
 
   /** Bytes, ever. */
   private long written;
@@ -31,9 +37,14 @@ final class ResultWriter {
   /** Messages that were taken and of which the client does not know it. */
   private long untold;
 
-  ResultWriter(StreamSpec spec, boolean hasChecksum) {
+  /**
+   * @param results where they are written to; null when they are sent
+   */
+  ResultWriter(StreamSpec spec, boolean hasChecksum, @Nullable Lease results) {
     this.spec = spec;
     this.hasChecksum = hasChecksum;
+    this.results = results;
+    payloadBytes = results == null ? spec.responseBytes() : 0;
   }
 
   long written() {
@@ -62,7 +73,10 @@ final class ResultWriter {
       for (int i = 0; i < spec.outputs().size(); i++) {
         requireSize(i, outputs, group.count());
       }
-      int each = RecordHeader.BYTES + spec.responseBytes() + (hasChecksum ? CHECKSUM_BYTES : 0);
+      if (results != null) {
+        SharedPlaces.write(results, group.resultAt(), spec, outputs);
+      }
+      int each = RecordHeader.BYTES + payloadBytes + (hasChecksum ? CHECKSUM_BYTES : 0);
       ByteBuf records = buffer(channel.alloc(), Math.multiplyExact(each, group.count()));
       ByteBuffer to = records.nioBuffer(0, records.capacity()).order(ByteOrder.LITTLE_ENDIAN);
       for (int message = 0; message < group.count(); message++) {
@@ -93,8 +107,19 @@ final class ResultWriter {
   private void result(ByteBuffer to, long sequence, List<OutputTensor> outputs, int message) {
     int start = to.position();
     RecordHeader.write(to, (int) sequence, 0, RecordKind.RESULT, accepted());
+    if (payloadBytes > 0) {
+      payload(to, outputs, message);
+    }
+    if (hasChecksum) {
+      CRC32C checksum = new CRC32C();
+      checksum.update(to.slice(start, to.position() - start));
+      to.putInt((int) checksum.getValue());
+    }
+  }
+
+  private void payload(ByteBuffer to, List<OutputTensor> outputs, int message) {
     int payload = to.position();
-    MemorySegment target = MemorySegment.ofBuffer(to.slice(payload, spec.responseBytes()));
+    MemorySegment target = MemorySegment.ofBuffer(to.slice(payload, payloadBytes));
     long written = 0;
     for (int i = 0; i < spec.outputs().size(); i++) {
       long offset = spec.outputOffset(i);
@@ -103,12 +128,7 @@ final class ResultWriter {
       MemorySegment.copy(outputs.get(i).data(), message * bytes, target, offset, bytes);
       written = offset + bytes;
     }
-    to.position(payload + spec.responseBytes());
-    if (hasChecksum) {
-      CRC32C checksum = new CRC32C();
-      checksum.update(to.slice(start, to.position() - start));
-      to.putInt((int) checksum.getValue());
-    }
+    to.position(payload + payloadBytes);
   }
 
   /** Writes why the messages of a group have no results. */

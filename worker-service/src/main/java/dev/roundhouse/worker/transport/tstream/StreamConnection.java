@@ -2,8 +2,11 @@ package dev.roundhouse.worker.transport.tstream;
 
 import dev.roundhouse.kserve.tstream.ClientHello;
 import dev.roundhouse.kserve.tstream.HelloStatus;
-import dev.roundhouse.kserve.tstream.MalformedStreamException;
-import dev.roundhouse.kserve.tstream.ServerReply;
+import dev.roundhouse.platform.tstream.HelloReader;
+import dev.roundhouse.platform.tstream.HelloRefusedException;
+import dev.roundhouse.platform.tstream.StreamPeer;
+import dev.roundhouse.platform.tstream.StreamPort;
+import dev.roundhouse.transport.io.ReceiveBuffers;
 import dev.roundhouse.transport.memory.ConnectionMemory;
 import dev.roundhouse.worker.transport.tstream.StreamLoad.End;
 import io.netty.buffer.ByteBuf;
@@ -11,45 +14,49 @@ import io.netty.buffer.Unpooled;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.channel.EventLoop;
 import io.netty.channel.socket.ChannelInputShutdownEvent;
-import io.netty.util.concurrent.Future;
-import java.util.concurrent.TimeUnit;
+import io.netty.handler.ssl.SslCloseCompletionEvent;
+import io.netty.handler.ssl.SslHandler;
+import javax.net.ssl.SSLSession;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * One connection: its hello, which is refused or opens a stream. Belongs to its event loop; {@link
  * #drain} and {@link #relieve} may be called by any thread.
  */
-final class StreamConnection extends ChannelInboundHandlerAdapter {
-  private static final Logger log = LoggerFactory.getLogger(StreamConnection.class);
-
+final class StreamConnection extends ChannelInboundHandlerAdapter implements StreamPeer {
   private final StreamServer server;
   private final Channel channel;
   private final ConnectionMemory memory;
+  private final HelloReader hello;
+  private final @Nullable SslHandler tls;
 
   // The rest is the event loop's.
 
-  private @Nullable ByteBuf hello;
-  private @Nullable Future<?> helloTimer;
+  private @Nullable ChannelHandlerContext own;
   private @Nullable OpenStream open;
 
   /** It was refused: what comes now is forgotten. */
   private boolean refused;
 
-  StreamConnection(StreamServer server, Channel channel, ConnectionMemory memory) {
+  /**
+   * @param tls null for plain text
+   */
+  StreamConnection(
+      StreamServer server, Channel channel, ConnectionMemory memory, @Nullable SslHandler tls) {
     this.server = server;
     this.channel = channel;
     this.memory = memory;
+    this.tls = tls;
+    hello = new HelloReader(channel, server.settings().handshakeNanos(), this::onNoHello);
+    channel.config().setRecvByteBufAllocator(new MessageReads(new ReceiveBuffers(), this::lend));
   }
 
   @Override
   public void handlerAdded(ChannelHandlerContext context) {
-    helloTimer =
-        channel
-            .eventLoop()
-            .schedule(this::onNoHello, server.settings().handshakeNanos(), TimeUnit.NANOSECONDS);
+    own = context;
+    hello.begin();
   }
 
   @Override
@@ -67,6 +74,13 @@ final class StreamConnection extends ChannelInboundHandlerAdapter {
     }
   }
 
+  /** Where the next bytes from the socket had best be read to; null when any place is as good. */
+  @Nullable ByteBuf lend() {
+    OpenStream stream = open;
+    // what is before this handler reads bytes of another kind
+    return stream == null || channel.pipeline().firstContext() != own ? null : stream.lend();
+  }
+
   @Override
   public void channelReadComplete(ChannelHandlerContext context) {
     if (open != null) {
@@ -78,94 +92,84 @@ final class StreamConnection extends ChannelInboundHandlerAdapter {
   // --- the hello
 
   private void readHello(ByteBuf read) {
-    ByteBuf all = hello == null ? channel.alloc().buffer(ClientHello.HEAD_BYTES * 4) : hello;
-    hello = all;
-    all.writeBytes(read, Math.min(read.readableBytes(), missing(all, ClientHello.HEAD_BYTES)));
     try {
-      if (!ClientHello.mayBegin(all.nioBuffer())) {
-        throw new HelloRefusedException(
-            HelloStatus.BAD_HELLO,
-            "what came does not begin with 'TSRM'; this port speaks TSTREAM and nothing else");
+      ClientHello said = hello.read(read);
+      if (said != null) {
+        greet(said);
       }
-      if (all.readableBytes() < ClientHello.HEAD_BYTES) {
-        return;
-      }
-      int length = ClientHello.length(all.nioBuffer());
-      all.writeBytes(read, Math.min(read.readableBytes(), missing(all, length)));
-      if (all.readableBytes() == length) {
-        greet(ClientHello.read(all.nioBuffer()));
-      }
-    } catch (MalformedStreamException e) {
-      refuse(new HelloRefusedException(HelloStatus.BAD_HELLO, String.valueOf(e.getMessage())));
     } catch (HelloRefusedException e) {
       refuse(e);
     }
   }
 
-  private static int missing(ByteBuf begun, int length) {
-    return Math.max(0, length - begun.readableBytes());
-  }
-
   private void greet(ClientHello said) throws HelloRefusedException {
     if (server.isDraining()) {
-      throw new HelloRefusedException(HelloStatus.NOT_READY, StreamServer.EXITING);
+      throw new HelloRefusedException(HelloStatus.NOT_READY, StreamPort.EXITING);
     }
-    Handshake.Agreed agreed = server.handshake().answer(said, channel.remoteAddress());
-    forgetHello();
+    Handshake.Agreed agreed = server.handshake().answer(said, channel.remoteAddress(), session());
+    hello.close();
     open = new OpenStream(server, channel, memory, agreed);
     channel.write(Unpooled.wrappedBuffer(agreed.reply().encoded()));
   }
 
-  private void forgetHello() {
-    if (helloTimer != null) {
-      helloTimer.cancel(false);
-    }
-    if (hello != null) {
-      hello.release();
-      hello = null;
-    }
+  private @Nullable SSLSession session() {
+    return tls == null ? null : tls.engine().getSession();
+  }
+
+  /** There is no TLS yet by which anything could be told. */
+  private boolean isUnsecured() {
+    return tls != null && !tls.handshakeFuture().isSuccess();
   }
 
   private void refuse(HelloRefusedException why) {
-    server.load().refused(why.status());
-    String text = server.texts().of(String.valueOf(why.getMessage()));
-    ServerReply reply = why.reply(text);
-    log.debug("a stream of {} is refused: {}", channel.remoteAddress(), text);
     refused = true;
-    forgetHello();
-    StreamServer.endAfter(channel, channel.write(Unpooled.wrappedBuffer(reply.encoded())));
+    hello.close();
+    server.refuse(channel, why);
   }
 
-  private void onNoHello() {
+  private void onNoHello(HelloRefusedException why) {
     if (open == null && !refused) {
       server.load().ended(End.HANDSHAKE);
-      refuse(
-          new HelloRefusedException(
-              HelloStatus.BAD_HELLO,
-              "no whole hello has come within %d ms"
-                  .formatted(TimeUnit.NANOSECONDS.toMillis(server.settings().handshakeNanos()))));
+      if (isUnsecured()) {
+        channel.close();
+        return;
+      }
+      refuse(why);
       channel.flush();
     }
+  }
+
+  EventLoop eventLoop() {
+    return channel.eventLoop();
+  }
+
+  /** Where its messages are. On the event loop. */
+  StreamStages stages() {
+    return open == null ? StreamStages.NONE : open.stages();
   }
 
   // --- ends
 
   /** No further message is taken; what was is answered. Any thread. */
-  void drain() {
+  @Override
+  public void drain() {
     channel.eventLoop().execute(this::onDrain);
   }
 
   private void onDrain() {
     if (open != null) {
       open.drain();
+    } else if (isUnsecured()) {
+      channel.close();
     } else if (!refused && channel.isActive()) {
-      refuse(new HelloRefusedException(HelloStatus.NOT_READY, StreamServer.EXITING));
+      refuse(new HelloRefusedException(HelloStatus.NOT_READY, StreamPort.EXITING));
     }
     channel.flush();
   }
 
   /** Memory is short. Any thread. */
-  void relieve() {
+  @Override
+  public void relieve() {
     channel
         .eventLoop()
         .execute(
@@ -179,13 +183,15 @@ final class StreamConnection extends ChannelInboundHandlerAdapter {
   /** The client sends no more. */
   @Override
   public void userEventTriggered(ChannelHandlerContext context, Object event) {
-    if (!(event instanceof ChannelInputShutdownEvent)) {
+    boolean isEnd =
+        event instanceof ChannelInputShutdownEvent || event == SslCloseCompletionEvent.SUCCESS;
+    if (!isEnd) {
       return;
     }
     if (open != null) {
       open.onInputEnd();
     } else if (!refused) {
-      if (hello != null && hello.isReadable()) {
+      if (hello.hasBegun()) {
         server.load().ended(End.HANDSHAKE);
       }
       channel.close();
@@ -205,7 +211,7 @@ final class StreamConnection extends ChannelInboundHandlerAdapter {
       open.onClosed();
     }
     refused = true;
-    forgetHello();
+    hello.close();
   }
 
   @Override

@@ -1,21 +1,21 @@
 package dev.roundhouse.worker.transport.tstream;
 
-import dev.roundhouse.kserve.tstream.HelloStatus;
-import java.util.Arrays;
-import java.util.concurrent.atomic.AtomicInteger;
+import dev.roundhouse.platform.tstream.StreamPortLoad;
 import java.util.concurrent.atomic.LongAdder;
 
 /** Counts what streams do. Thread-safe. */
-public final class StreamLoad {
-  private final AtomicInteger connections = new AtomicInteger();
+public final class StreamLoad extends StreamPortLoad {
   private final LongAdder taken = new LongAdder();
   private final LongAdder answered = new LongAdder();
   private final LongAdder requests = new LongAdder();
-  private final LongAdder[] refused = adders(HelloStatus.values().length);
   private final LongAdder[] ended = adders(End.values().length);
 
   /** Why a connection was ended that its client did not end. */
   public enum End {
+    /** It began in plain text at a port that takes TLS. */
+    PLAIN_TEXT,
+    /** No TLS was agreed on: certificates, versions, ALPN; or it broke. */
+    TLS,
     /** No whole hello came in time, or none at all. */
     HANDSHAKE,
     /** It sent more messages than its window. */
@@ -30,17 +30,6 @@ public final class StreamLoad {
     REPLACED,
     /** Something was wrong in the server. */
     FAILED
-  }
-
-  private static LongAdder[] adders(int count) {
-    LongAdder[] adders = new LongAdder[count];
-    Arrays.setAll(adders, i -> new LongAdder());
-    return adders;
-  }
-
-  /** Connections that are open, those in their handshake included. */
-  public int connections() {
-    return connections.get();
   }
 
   /** Messages that were taken since the start. */
@@ -59,25 +48,9 @@ public final class StreamLoad {
     return requests.sum();
   }
 
-  /** Hellos refused since the start. */
-  public long refusedEver(HelloStatus status) {
-    return refused[status.ordinal()].sum();
-  }
-
   /** Connections ended since the start. */
   public long endedEver(End why) {
     return ended[why.ordinal()].sum();
-  }
-
-  /**
-   * @return how many there are now
-   */
-  int opened() {
-    return connections.incrementAndGet();
-  }
-
-  void closed() {
-    connections.decrementAndGet();
   }
 
   void taken(int messages) {
@@ -91,10 +64,6 @@ public final class StreamLoad {
 
   void submitted() {
     requests.increment();
-  }
-
-  void refused(HelloStatus status) {
-    refused[status.ordinal()].increment();
   }
 
   void ended(End why) {

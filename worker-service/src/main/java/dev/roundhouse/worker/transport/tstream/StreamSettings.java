@@ -1,23 +1,22 @@
 package dev.roundhouse.worker.transport.tstream;
 
-import java.net.InetSocketAddress;
-import java.nio.file.Path;
+import dev.roundhouse.platform.tstream.StreamPortSettings;
+import io.netty.handler.ssl.SslContext;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
  * How streams are served.
  *
- * @param address over TCP; null for none
- * @param socket in the file system; null for none
- * @param maxConnections further ones are told that there is no room
+ * @param port where clients connect
+ * @param tls of connections over TCP; null for plain text
  * @param handshakeNanos until a whole hello must have come
  * @param stalledNanos for the rest of a message that has begun to come
  * @param unreadNanos for a client to read on
  */
 public record StreamSettings(
-    @Nullable InetSocketAddress address,
-    @Nullable Path socket,
-    int maxConnections,
+    StreamPortSettings port,
+    @Nullable Supplier<SslContext> tls,
     long handshakeNanos,
     long stalledNanos,
     long unreadNanos) {}

@@ -13,10 +13,10 @@ import dev.roundhouse.kserve.tstream.ClientHello;
 import dev.roundhouse.kserve.tstream.HelloStatus;
 import dev.roundhouse.kserve.tstream.StreamSpec;
 import dev.roundhouse.kserve.tstream.StreamTensor;
+import dev.roundhouse.platform.tstream.HelloRefusedException;
+import dev.roundhouse.worker.transport.Generations;
 import dev.roundhouse.worker.transport.ModelLookup;
 import java.util.List;
-import java.util.Map;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -27,11 +27,7 @@ final class StreamTargets {
 
   private final Engine engine;
   private final ModelLookup models;
-
-  /** By model and version. */
-  private final Map<String, Generation> generations = new ConcurrentHashMap<>();
-
-  private record Generation(ModelSpec made, long number) {}
+  private final Generations generations = new Generations();
 
   StreamTargets(Engine engine) {
     this.engine = engine;
@@ -54,7 +50,7 @@ final class StreamTargets {
     }
     // not as it was written: 01 is version 1 too, and names must not pile up
     String version = hello.version().isEmpty() ? "" : model.version();
-    long generation = generation(hello.model(), version, made);
+    long generation = generations.of(hello.model(), version, made);
     return new StreamTarget(hello, made, generation, spec, mostTogether(made, rules, hello));
   }
 
@@ -240,16 +236,5 @@ final class StreamTargets {
               .formatted(made.name(), texts(made.variants())));
     }
     return specs.getFirst();
-  }
-
-  private long generation(String model, String version, ModelSpec made) {
-    return generations
-        .compute(
-            model + "\n" + version,
-            (key, known) ->
-                known == null
-                    ? new Generation(made, 1)
-                    : known.made() == made ? known : new Generation(made, known.number() + 1))
-        .number();
   }
 }

@@ -301,7 +301,9 @@ class InferCallTest {
                     JwtProperties.NONE,
                     Map.of(),
                     List.of()),
-                ""))
+                ""),
+            null,
+            null)
         .begin(
             new ReadMessage(
                 model, "", id, Map.of(), List.of(), List.of(), MessageMemory.COLLECTED));

@@ -1,0 +1,36 @@
+package dev.roundhouse.platform.tstream;
+
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.nio.file.Path;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Where clients connect, and how many may.
+ *
+ * @param keys of the settings, such as {@code roundhouse.worker.stream}
+ * @param address over TCP; null for none
+ * @param secured whether clients over TCP are to speak TLS
+ * @param socket in the file system; null for none
+ * @param maxConnections further ones are told that there is no room
+ * @param connectionBytes that a connection takes of the memory for peers
+ */
+public record StreamPortSettings(
+    String keys,
+    @Nullable InetSocketAddress address,
+    boolean secured,
+    @Nullable Path socket,
+    int maxConnections,
+    long connectionBytes) {
+
+  /**
+   * @param port below 0 for none
+   * @param host null for every address of the machine
+   */
+  public static @Nullable InetSocketAddress address(int port, @Nullable InetAddress host) {
+    if (port < 0) {
+      return null;
+    }
+    return host == null ? new InetSocketAddress(port) : new InetSocketAddress(host, port);
+  }
+}

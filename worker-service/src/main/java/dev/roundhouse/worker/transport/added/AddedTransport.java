@@ -1,0 +1,116 @@
+package dev.roundhouse.worker.transport.added;
+
+import dev.roundhouse.engine.transport.Transport;
+import java.io.IOException;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** A transport that others have written: whatever it throws, or waits for, stays its own. */
+public final class AddedTransport implements Transport {
+  private static final Logger log = LoggerFactory.getLogger(AddedTransport.class);
+
+  /** What it has beyond its budget to close what it has. */
+  private static final Duration CLOSING = Duration.ofSeconds(2);
+
+  /** To tell its clients to go elsewhere. */
+  private static final Duration DRAINING = Duration.ofSeconds(1);
+
+  private final String name;
+  private final Transport made;
+  private final WorkerContext context;
+  private volatile boolean started;
+
+  AddedTransport(String name, Transport made, WorkerContext context) {
+    this.name = name;
+    this.made = made;
+    this.context = context;
+  }
+
+  @Override
+  public String name() {
+    return name;
+  }
+
+  public TransportCounts counts() {
+    return context.counts();
+  }
+
+  @Override
+  public void start() throws IOException {
+    context.answers().start();
+    try {
+      made.start();
+      started = true;
+    } catch (RuntimeException | Error e) {
+      throw new IOException("it failed with " + e, e);
+    } finally {
+      if (!started) {
+        context.end();
+      }
+    }
+  }
+
+  @Override
+  public List<Integer> ports() {
+    try {
+      return started ? List.copyOf(made.ports()) : List.of();
+    } catch (RuntimeException e) {
+      log.warn("transport '{}' does not tell its ports", name, e);
+      return List.of();
+    }
+  }
+
+  @Override
+  public void drain() {
+    context.drain();
+    if (started) {
+      try {
+        run("drain", made::drain, DRAINING);
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt(); // it is stopped soon
+      }
+    }
+  }
+
+  @Override
+  public void stop(Duration budget) throws InterruptedException {
+    if (!started) {
+      return;
+    }
+    try {
+      run("stop", () -> made.stop(budget), budget.plus(CLOSING));
+    } finally {
+      started = false;
+      context.end();
+    }
+  }
+
+  private interface Piece {
+    void run() throws InterruptedException;
+  }
+
+  /** Waits for a piece of its code no longer than that. */
+  private void run(String what, Piece piece, Duration most) throws InterruptedException {
+    CountDownLatch over = new CountDownLatch(1);
+    Thread.ofPlatform()
+        .daemon()
+        .name("transport-" + name + "-" + what)
+        .start(
+            () -> {
+              try {
+                piece.run();
+              } catch (RuntimeException | Error | InterruptedException e) {
+                log.error("transport '{}' could not {}", name, what, e);
+              } finally {
+                over.countDown();
+              }
+            });
+    if (!over.await(most.toNanos(), TimeUnit.NANOSECONDS)) {
+      log.error("transport '{}' did not {} within {} ms", name, what, most.toMillis());
+    }
+  }
+}
