@@ -171,10 +171,10 @@ def test_should_end_messages_whose_deadline_is_over_alone(worker: WorkerProcess)
 
 def test_should_stream_by_tls_and_tell_who_does_not(tmp_path: Path) -> None:
     certificate, key = tmp_path / "certificate.pem", tmp_path / "key.pem"
+    request = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
+    request += ["-days", "2", "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]
     subprocess.run(
-        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2"]
-        + ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"]
-        + ["-keyout", str(key), "-out", str(certificate)],
+        [*request, "-keyout", str(key), "-out", str(certificate)],
         check=True,
         capture_output=True,
     )

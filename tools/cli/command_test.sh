@@ -290,8 +290,8 @@ check_scripts() {
     cd "$ROOT" || exit
     "${E2E_PYTHON%/*}/shellcheck" -x roundhouse .ci/run tools/cli/*.sh tools/gpu-pack/gpu-check \
         tools/peers/fetch tools/kube/fetch e2e-tests/pod_root docker/train docker/bin/*
-    "$EXPORT_PYTHON" -m ruff check --no-cache --quiet tools/model-export tools/model-bench tools/cli/demo tools/cli/top tools/gpu-pack tools/sbom tools/advisories tools/pins docker kserve-client/python e2e-tests
-    "$EXPORT_PYTHON" -m ruff format --no-cache --check --quiet tools/model-export tools/model-bench tools/cli/demo tools/cli/top tools/gpu-pack tools/sbom tools/advisories tools/pins docker kserve-client/python e2e-tests
+    "$EXPORT_PYTHON" -m ruff check --no-cache --quiet tools/model-export tools/model-bench tools/cli/demo tools/cli/top tools/gpu-pack tools/sbom tools/advisories tools/pins tools/peers docker kserve-client/python e2e-tests
+    "$EXPORT_PYTHON" -m ruff format --no-cache --check --quiet tools/model-export tools/model-bench tools/cli/demo tools/cli/top tools/gpu-pack tools/sbom tools/advisories tools/pins tools/peers docker kserve-client/python e2e-tests
 }
 
 # The exporter's tests measure nothing and take what processor time Maven leaves over, which is a fifth of two processors.
