@@ -193,13 +193,9 @@ final class MessageCutter {
   }
 
   private void forget(ByteBuf read, String refusal) {
-    forgotten = size - read.readableBytes();
-    if (forgotten < 0) {
-      forgotten = 0;
-      read.skipBytes(size);
-    } else {
-      read.skipBytes(read.readableBytes());
-    }
+    int skipped = Math.min(size, read.readableBytes());
+    read.skipBytes(skipped);
+    forgotten = size - skipped;
     taker.onForgotten(refusal);
   }
 
