@@ -1,6 +1,5 @@
 package dev.roundhouse.worker.trace;
 
-import dev.roundhouse.engine.request.Answer;
 import dev.roundhouse.engine.request.AnswerSink;
 import dev.roundhouse.engine.request.CallReport;
 import dev.roundhouse.engine.request.ForwardingSink;

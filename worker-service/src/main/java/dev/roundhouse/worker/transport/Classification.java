@@ -188,10 +188,11 @@ final class Classification implements AnswerForm {
     private void fail(Answer part, Throwable cause) {
       part.close();
       log.error("the classes of an answer could not be told", cause);
-      sink().onEnd(
-          new Outcome.Failed(
-              Status.INTERNAL,
-              "the classes of the answer could not be told; see the server's log"));
+      sink()
+          .onEnd(
+              new Outcome.Failed(
+                  Status.INTERNAL,
+                  "the classes of the answer could not be told; see the server's log"));
     }
   }
 

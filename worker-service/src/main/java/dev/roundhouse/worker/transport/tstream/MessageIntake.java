@@ -2,9 +2,9 @@ package dev.roundhouse.worker.transport.tstream;
 
 import dev.roundhouse.engine.request.InferenceRequest;
 import dev.roundhouse.engine.request.InputTensor;
+import dev.roundhouse.kserve.codec.CallerHeader;
 import dev.roundhouse.kserve.status.WireException;
 import dev.roundhouse.kserve.status.WireStatus;
-import dev.roundhouse.kserve.codec.CallerHeader;
 import dev.roundhouse.platform.tstream.HelloRefusedException;
 import dev.roundhouse.transport.access.CallerRights;
 import dev.roundhouse.transport.memory.ConnectionMemory;
@@ -63,8 +63,10 @@ final class MessageIntake implements MessageCutter.Taker {
     places = agreed.places();
     layout = MessageLayout.of(target.spec(), agreed.options());
     isChecked = rights != null || layout.hasChecksum();
-    cutter = new MessageCutter(layout, allocator, memory.of(Kept.MESSAGE), this);
     blocks = server.blocks().open(target);
+    cutter =
+        new MessageCutter(
+            layout, allocator, memory.of(Kept.MESSAGE), isChecked ? null : blocks, this);
   }
 
   MessageLayout layout() {
@@ -112,6 +114,16 @@ final class MessageIntake implements MessageCutter.Taker {
   }
 
   @Override
+  public void onRows(int count) {
+    if (!stream.isEnding() && stream.hasWindow(count) && isCurrent()) {
+      blocks.submit(
+          count,
+          (block, inputs, some) ->
+              submit(inputs, InferenceRequest.NO_DEADLINE, stream.begin(some, 0, block::release)));
+    }
+  }
+
+  @Override
   public void onLarge(LargeMessage message) {
     if (stream.isEnding() || !stream.hasWindow(1) || !isCurrent()) {
       message.release();
@@ -132,7 +144,7 @@ final class MessageIntake implements MessageCutter.Taker {
       message.release();
       throw e;
     }
-    submit(inputs, 1, bytes, message::release);
+    submit(inputs, deadlineNanos(bytes), stream.begin(1, 0, message::release));
   }
 
   @Override
@@ -198,14 +210,18 @@ final class MessageIntake implements MessageCutter.Taker {
     int placed = 0;
     while (placed < count) {
       int first = from + placed;
-      ByteBuffer message = messages.message(first);
+      long deadlineNanos =
+          layout.hasDeadline()
+              ? deadlineNanos(messages.message(first))
+              : InferenceRequest.NO_DEADLINE;
       placed +=
           blocks.place(
               messages,
               first,
               count - placed,
               allocator,
-              (block, inputs, some) -> submit(inputs, some, message, block::release));
+              (block, inputs, some) ->
+                  submit(inputs, deadlineNanos, stream.begin(some, 0, block::release)));
     }
   }
 
@@ -216,31 +232,18 @@ final class MessageIntake implements MessageCutter.Taker {
     try {
       List<InputTensor> inputs = in.inputs(message, place, target.spec());
       in.use();
-      submit(inputs, message, stream.begin(1, resultAt, in::release));
+      submit(inputs, deadlineNanos(message), stream.begin(1, resultAt, in::release));
     } catch (WireException e) {
       stream.fail(e);
     }
   }
 
-  private void submit(List<InputTensor> inputs, int count, ByteBuffer message, Runnable memory) {
-    submit(inputs, message, stream.begin(count, 0, memory));
-  }
-
-  /**
-   * @param message the first of the group
-   */
-  private void submit(List<InputTensor> inputs, ByteBuffer message, MessageGroup group) {
+  private void submit(List<InputTensor> inputs, long deadlineNanos, MessageGroup group) {
     try {
       Inference inference = server.inference();
       InferenceRequest request =
           inference.request(
-              target.model(),
-              target.version(),
-              inputs,
-              deadlineNanos(message),
-              caller,
-              rights,
-              group);
+              target.model(), target.version(), inputs, deadlineNanos, caller, rights, group);
       server.load().submitted();
       group.submitted(inference.engine().submit(request));
     } catch (RuntimeException | Error e) { // it must end: its client would wait for ever
