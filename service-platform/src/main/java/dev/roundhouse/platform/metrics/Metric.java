@@ -680,7 +680,7 @@ public enum Metric {
       of(WORKER),
       COUNTER,
       "roundhouse_tee_rows_dropped_total",
-      "Rows of chosen requests that were not copied, by `reason`: `full`, `busy`, `preparing`, `memory`, `not_fixed`, `too_large`, `other_tensors`, `other_version`, `unreadable`",
+      "Rows of chosen requests that were not copied, by `reason`: `full`, `busy`, `preparing`, `memory`, `not_fixed`, `too_large`, `other_tensors`, `other_version`, `unreadable`, `failed`",
       "`TeeCounts`",
       "model",
       "reason"),

@@ -9,6 +9,7 @@ import dev.roundhouse.transport.io.StagedClose;
 import dev.roundhouse.transport.memory.ConnectionMemory;
 import dev.roundhouse.transport.memory.PeerMemory;
 import io.netty.bootstrap.ServerBootstrap;
+import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.AdaptiveRecvByteBufAllocator;
 import io.netty.channel.Channel;
@@ -35,14 +36,13 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Listens for streams, over TCP and at a socket in the file system, and keeps as many connections
- * as there is room for. Thread-safe.
+ * as there is room for. The one way to take them, whatever is spoken on them. Thread-safe.
  */
 public final class StreamPort {
   /** Of clients of a server that stops. */
   public static final String EXITING = "Server exiting";
 
   private static final Logger log = LoggerFactory.getLogger(StreamPort.class);
-  private static final int MAX_THREADS = 8;
   private static final int STOP_SECONDS = 5;
   private static final long LOOK_MILLIS = 20;
 
@@ -88,6 +88,19 @@ public final class StreamPort {
      * @param secured whether its client is to speak TLS
      */
     StreamPeer open(Channel channel, ConnectionMemory memory, boolean secured);
+
+    /** Which limit there is to the number of connections. */
+    default String full(StreamPortSettings settings) {
+      return "%s.max-connections is %d".formatted(settings.keys(), settings.maxConnections());
+    }
+
+    /** What a client is told for which there is no room, in its protocol. */
+    default ByteBuf noRoom(int retryMillis, String text) {
+      ServerReply reply =
+          new ServerReply(
+              ClientHello.VERSION, HelloStatus.OVERLOADED, Set.of(), retryMillis, 0, null, text);
+      return Unpooled.wrappedBuffer(reply.encoded());
+    }
   }
 
   /**
@@ -115,8 +128,8 @@ public final class StreamPort {
    * @throws IOException when it cannot
    */
   public synchronized void start() throws IOException {
-    int threads = Math.clamp(Runtime.getRuntime().availableProcessors(), 1, MAX_THREADS);
-    EventLoops own = new EventLoops("tstream", threads, failed);
+    StreamPortSettings.Threads threads = settings.threads();
+    EventLoops own = new EventLoops(threads.name(), threads.count(), failed);
     loops = own;
     try {
       listen(own);
@@ -181,7 +194,7 @@ public final class StreamPort {
         return;
       }
       if (now > most) {
-        noRoom(channel, secured, "%s.max-connections is %d".formatted(settings.keys(), most));
+        noRoom(channel, secured, peers.full(settings));
         return;
       }
       AtomicReference<@Nullable StreamPeer> opened = new AtomicReference<>();
@@ -197,16 +210,11 @@ public final class StreamPort {
             "the memory for connections is used up, or your address's part of it");
         return;
       }
+      channel.closeFuture().addListener(over -> own.close());
       StreamPeer peer = peers.open(channel, own, secured);
       opened.set(peer);
       open.add(peer);
-      channel
-          .closeFuture()
-          .addListener(
-              over -> {
-                open.remove(peer);
-                own.close();
-              });
+      channel.closeFuture().addListener(over -> open.remove(peer));
       channel.pipeline().addLast(peer);
       if (draining) {
         peer.drain();
@@ -235,16 +243,13 @@ public final class StreamPort {
       return;
     }
     String text = "there is no room for another connection: " + why;
-    ServerReply reply =
-        new ServerReply(
-            ClientHello.VERSION, HelloStatus.OVERLOADED, Set.of(), RETRY_MILLIS, 0, null, text);
     channel
         .pipeline()
         .addLast(
             new ChannelInboundHandlerAdapter() {
               @Override
               public void channelActive(ChannelHandlerContext ctx) {
-                endAfter(channel, channel.writeAndFlush(Unpooled.wrappedBuffer(reply.encoded())));
+                endAfter(channel, channel.writeAndFlush(peers.noRoom(RETRY_MILLIS, text)));
               }
             });
   }

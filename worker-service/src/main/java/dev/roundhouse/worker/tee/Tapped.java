@@ -82,9 +82,22 @@ final class Tapped implements AnswerSink {
     Answer part = kept;
     if (part == null) {
       sink.onEnd(outcome);
-    } else if (!copies.offer(byteSize(part), () -> copyAndTell(part, outcome))) {
-      model.counts().dropped(Drop.BUSY, RowCopy.rows(inputs));
+    } else if (!isHandedOver(part, outcome)) {
       tell(part, outcome);
+    }
+  }
+
+  /** False when it is not copied, which is counted. Throws nothing. */
+  private boolean isHandedOver(Answer part, Outcome outcome) {
+    try {
+      boolean isTaken = copies.offer(byteSize(part), () -> copyAndTell(part, outcome));
+      if (!isTaken) {
+        model.counts().dropped(Drop.BUSY, RowCopy.rows(made, inputs));
+      }
+      return isTaken;
+    } catch (RuntimeException | Error e) {
+      model.failed(e, RowCopy.rows(made, inputs));
+      return false;
     }
   }
 
