@@ -2,7 +2,7 @@ package dev.roundhouse.worker.payload;
 
 import dev.roundhouse.engine.request.Answer;
 import dev.roundhouse.engine.request.AnswerSink;
-import dev.roundhouse.engine.request.CallReport;
+import dev.roundhouse.engine.request.ForwardingSink;
 import dev.roundhouse.engine.request.InputTensor;
 import dev.roundhouse.engine.request.Outcome;
 import dev.roundhouse.platform.payload.PayloadBody;
@@ -13,7 +13,6 @@ import dev.roundhouse.platform.payload.PayloadTensor;
 import java.time.Instant;
 import java.util.List;
 import java.util.function.Function;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Copies what is sent to the collector: a request when it comes, by the thread that has read it,
@@ -71,27 +70,16 @@ public final class PayloadTap {
   }
 
   /** Each part of an answer is an event. */
-  private final class Answered implements AnswerSink {
+  private final class Answered extends ForwardingSink {
     private final String model;
     private final String id;
     private final String eventId;
-    private final AnswerSink sink;
 
     Answered(String model, String id, String eventId, AnswerSink sink) {
+      super(sink);
       this.model = model;
       this.id = id;
       this.eventId = eventId;
-      this.sink = sink;
-    }
-
-    @Override
-    public @Nullable String onManyParts() {
-      return sink.onManyParts();
-    }
-
-    @Override
-    public void onCall(CallReport call) {
-      sink.onCall(call);
     }
 
     @Override
@@ -105,12 +93,7 @@ public final class PayloadTap {
       } catch (RuntimeException | Error e) {
         payloads.failed(e);
       }
-      sink.onPart(part);
-    }
-
-    @Override
-    public void onEnd(Outcome outcome) {
-      sink.onEnd(outcome);
+      sink().onPart(part);
     }
   }
 }
