@@ -166,7 +166,7 @@ public final class LearnerServer implements Transport {
       return; // a file in the socket's place is somebody else's
     }
     loops = null;
-    listening.forEach(Channel::close);
+    listening.forEach(own::endListening);
     connections.forEach(LearnerConnection::drain);
     own.stop(STOP_SECONDS).awaitUninterruptibly();
     if (settings.socket() != null) {

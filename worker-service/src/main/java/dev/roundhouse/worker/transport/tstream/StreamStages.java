@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 
@@ -46,7 +47,14 @@ public record StreamStages(long receiving, long waiting, long running, long send
     Map<EventLoop, List<StreamConnection>> byLoop =
         streams.stream().collect(Collectors.groupingBy(StreamConnection::eventLoop));
     List<Future<StreamStages>> looks = new ArrayList<>(byLoop.size());
-    byLoop.forEach((loop, its) -> looks.add(loop.submit(() -> sum(its))));
+    byLoop.forEach(
+        (loop, its) -> {
+          try {
+            looks.add(loop.submit(() -> sum(its)));
+          } catch (RejectedExecutionException e) {
+            // it has ended, and says nothing more
+          }
+        });
     StreamStages all = NONE;
     long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(PATIENCE_MILLIS);
     for (Future<StreamStages> look : looks) {
