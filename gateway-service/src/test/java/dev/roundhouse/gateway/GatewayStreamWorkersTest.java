@@ -76,13 +76,12 @@ class GatewayStreamWorkersTest extends StreamsThroughGateway {
   @Test
   void shouldAskAnotherWorkerWhereOneDoesNotReply() throws Exception {
     s0.replies = hello -> null;
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 2 || s0.hellos.isEmpty(); i++) { // it may be left alone at first
       try (Line client = connect()) {
         assertThat(client.greet(hello("both")).status()).isEqualTo(HelloStatus.OK);
         s1.next().close();
       }
     }
-    assertThat(s0.hellos).isNotEmpty();
     try (Line client = connect()) {
       ServerReply reply = client.greet(hello("left"));
       assertThat(reply.status()).isEqualTo(HelloStatus.NOT_READY);
@@ -109,7 +108,7 @@ class GatewayStreamWorkersTest extends StreamsThroughGateway {
   void shouldAskAnotherWorkerWhereOneGoesAwayBeforeItsReply(String text, Behaviour does)
       throws Exception {
     s0.instead = does;
-    for (int i = 0; i < 2; i++) { // whoever is asked first
+    for (int i = 0; i < 2 || s0.hellos.isEmpty(); i++) { // whoever is asked first
       try (Line client = connect()) {
         client.send(hello("both").encoded()).send(new byte[] {1, 2, 3});
         assertThat(client.reply().status()).isEqualTo(HelloStatus.OK);
@@ -118,7 +117,6 @@ class GatewayStreamWorkersTest extends StreamsThroughGateway {
         }
       }
     }
-    assertThat(s0.hellos).isNotEmpty();
     try (Line client = connect()) {
       ServerReply reply = client.greet(hello("left"));
       assertThat(reply.status()).isEqualTo(HelloStatus.NOT_READY);

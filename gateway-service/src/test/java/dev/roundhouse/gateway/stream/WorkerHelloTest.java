@@ -96,10 +96,12 @@ class WorkerHelloTest {
   }
 
   /** A socket that no loop can serve. */
-  static final class Unregistrable extends NioSocketChannel {
+  public static final class Unregistrable extends NioSocketChannel {
+    public Unregistrable() {}
+
     @Override
     protected void doRegister(ChannelPromise promise) {
-      throw new ChannelException("too many open files");
+      promise.setFailure(new ChannelException("too many open files"));
     }
   }
 }

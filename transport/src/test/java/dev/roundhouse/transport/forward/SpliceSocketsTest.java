@@ -15,6 +15,7 @@ import java.net.ConnectException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
@@ -77,8 +78,7 @@ class SpliceSocketsTest {
                         }));
     AtomicReference<@Nullable Channel> channel = new AtomicReference<>();
     assertThat(failure(sockets, SOMEWHERE, channel)).hasMessage("too many open files");
-    assertThat(channel.get()).isNotNull();
-    assertThat(channel.get().isOpen()).as("it is not to be closed").isFalse();
+    assertThat(Objects.requireNonNull(channel.get()).isOpen()).as("it is not to be closed").isFalse();
   }
 
   @Test
@@ -88,8 +88,7 @@ class SpliceSocketsTest {
             (on, server) -> new Bootstrap().group(on).channel(Unregistrable.class));
     AtomicReference<@Nullable Channel> channel = new AtomicReference<>();
     assertThat(failure(sockets, SOMEWHERE, channel)).hasMessage("as asked");
-    assertThat(channel.get()).isNotNull();
-    assertThat(channel.get().isOpen()).as("its descriptor is given back").isFalse();
+    assertThat(Objects.requireNonNull(channel.get()).isOpen()).as("its descriptor is given back").isFalse();
   }
 
   @Test
@@ -106,10 +105,12 @@ class SpliceSocketsTest {
   }
 
   /** A socket that no loop can serve. */
-  static final class Unregistrable extends NioSocketChannel {
+  public static final class Unregistrable extends NioSocketChannel {
+    public Unregistrable() {}
+
     @Override
     protected void doRegister(ChannelPromise promise) {
-      throw new ChannelException("as asked");
+      promise.setFailure(new ChannelException("as asked"));
     }
   }
 }

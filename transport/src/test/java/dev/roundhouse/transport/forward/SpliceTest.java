@@ -75,6 +75,9 @@ class SpliceTest implements Splice.Listener {
   private static void await(BooleanSupplier condition) {
     while (!condition.getAsBoolean()) {
       LockSupport.parkNanos(1_000_000);
+      if (Thread.interrupted()) {
+        throw new AssertionError("not in time");
+      }
     }
   }
 
