@@ -3,19 +3,19 @@ package dev.roundhouse.gateway;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.roundhouse.gateway.stream.StreamGate;
-import dev.roundhouse.transport.memory.Kept;
-import java.util.Objects;
-import java.net.InetSocketAddress;
-import java.io.IOException;
-import dev.roundhouse.transport.memory.PeerMemory;
-import dev.roundhouse.transport.memory.MemoryRoot;
-import dev.roundhouse.transport.memory.ConnectionMemory;
-import dev.roundhouse.transport.forward.ForwardingBudget;
-import dev.roundhouse.gateway.stream.StreamCounts.End;
 import dev.roundhouse.gateway.route.ModelRoutes;
+import dev.roundhouse.gateway.stream.StreamCounts.End;
+import dev.roundhouse.gateway.stream.StreamGate;
+import dev.roundhouse.transport.forward.ForwardingBudget;
+import dev.roundhouse.transport.memory.ConnectionMemory;
+import dev.roundhouse.transport.memory.Kept;
+import dev.roundhouse.transport.memory.MemoryRoot;
+import dev.roundhouse.transport.memory.PeerMemory;
+import java.io.IOException;
+import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
@@ -113,7 +113,7 @@ class GatewayStreamMemoryTest extends StreamsThroughGateway {
                   .bean(PeerMemory.class)
                   .open(new InetSocketAddress("10.0.0.9", 1), 1000, () -> {}));
       try {
-        assertThat(other.take(Kept.MESSAGE, 1 << 20)).as("for which there is no room").isNotNull();
+        assertThat(other.take(Kept.MESSAGE, 1_000)).as("for which there is no room").isNotNull();
         RunningGateway.await("the stream has ended", () -> ended(End.RELIEVED) == before + 1);
       } finally {
         root.giveBack(rest);

@@ -1,28 +1,28 @@
 package dev.roundhouse.gateway;
 
+import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
-import static java.nio.charset.StandardCharsets.US_ASCII;
 
-import dev.roundhouse.gateway.stream.StreamGate;
-import dev.roundhouse.kserve.tstream.HelloStatus;
-import dev.roundhouse.kserve.tstream.ServerReply;
 import ch.qos.logback.classic.Level;
 import ch.qos.logback.classic.Logger;
 import ch.qos.logback.classic.spi.ILoggingEvent;
 import ch.qos.logback.core.AppenderBase;
+import dev.roundhouse.gateway.stream.StreamGate;
+import dev.roundhouse.kserve.tstream.HelloStatus;
+import dev.roundhouse.kserve.tstream.ServerReply;
 import dev.roundhouse.platform.config.StartRefusedException;
 import dev.roundhouse.platform.lifecycle.FailStopExit;
 import dev.roundhouse.platform.tstream.StreamPort;
 import dev.roundhouse.transport.io.LoopEnd;
 import java.net.InetAddress;
 import java.net.ServerSocket;
-import org.slf4j.LoggerFactory;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.slf4j.LoggerFactory;
 
 /** What becomes of streams when a gateway stops, fails, or cannot begin. */
 @Timeout(180)
@@ -85,7 +85,9 @@ class GatewayStreamStopTest extends StreamsThroughGateway {
   void shouldNotStartWhereWorkersAreSpokenToByTls() throws Exception {
     WorkerKeys keys = new WorkerKeys(folder);
     assertThatThrownBy(
-            () -> new RunningGateway(List.of(w0), keys.settings("--roundhouse.gateway.stream.port=0")))
+            () ->
+                new RunningGateway(
+                    List.of(w0), keys.settings("--roundhouse.gateway.stream.port=0")))
         .rootCause()
         .isInstanceOfSatisfying(
             StartRefusedException.class,

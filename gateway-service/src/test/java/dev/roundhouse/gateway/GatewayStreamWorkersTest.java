@@ -13,8 +13,8 @@ import io.netty.channel.unix.DomainSocketAddress;
 import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.Set;
 import java.util.Arrays;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
@@ -100,7 +100,9 @@ class GatewayStreamWorkersTest extends StreamsThroughGateway {
             (Behaviour) line -> line.send(Arrays.copyOf(reply, 20)).close()),
         arguments(
             "what worker 'w0' has replied is not TSTREAM: ",
-            (Behaviour) line -> line.send("HTTP/1.1 400 Bad Request\r\n\r\n".repeat(4).getBytes(US_ASCII))));
+            (Behaviour)
+                line ->
+                    line.send("HTTP/1.1 400 Bad Request\r\n\r\n".repeat(4).getBytes(US_ASCII))));
   }
 
   @ParameterizedTest

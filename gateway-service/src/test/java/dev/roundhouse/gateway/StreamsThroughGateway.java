@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.roundhouse.bundle.tensor.DType;
 import dev.roundhouse.bundle.tensor.Shape;
+import dev.roundhouse.gateway.route.Ejection;
 import dev.roundhouse.gateway.route.ModelRoutes;
 import dev.roundhouse.gateway.stream.StreamCounts;
 import dev.roundhouse.gateway.stream.StreamCounts.End;
@@ -92,7 +93,11 @@ abstract class StreamsThroughGateway {
   static boolean seen(String worker) {
     return routes().fleet().workers().stream()
         .filter(each -> each.name().equals(worker))
-        .anyMatch(each -> each.ready() && each.stream() != null);
+        .anyMatch(
+            each ->
+                each.ready()
+                    && each.stream() != null
+                    && !gateway.bean(Ejection.class).report(worker).ejected());
   }
 
   @AfterEach

@@ -52,7 +52,9 @@ final class FleetRouter {
     routers.keySet().removeIf(model -> now.serving(model).isEmpty());
   }
 
-  /** It is not asked for the time being: what it keeps of workers is kept while they owe answers. */
+  /**
+   * It is not asked for the time being: what it keeps of workers is kept while they owe answers.
+   */
   void rest() {
     routers.values().removeIf(ReplicaRouter::isOver);
   }

@@ -125,8 +125,7 @@ final class StatusMessages {
     return status.build();
   }
 
-  private static ReplicaPlacement replica(
-      String worker, ReplicaRouter.Load load, double weight) {
+  private static ReplicaPlacement replica(String worker, ReplicaRouter.Load load, double weight) {
     return ReplicaPlacement.newBuilder()
         .setWorker(worker)
         .setWeight(weight)

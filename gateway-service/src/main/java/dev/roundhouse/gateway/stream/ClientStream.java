@@ -180,12 +180,7 @@ final class ClientStream extends ChannelInboundHandlerAdapter
     try {
       WorkerHello to =
           new WorkerHello(
-              gate.sockets(),
-              gate.times().reply(),
-              next.worker(),
-              next.stream(),
-              passedOn,
-              this);
+              gate.sockets(), gate.times().reply(), next.worker(), next.stream(), passedOn, this);
       asked = to;
       to.begin(channel.eventLoop());
     } catch (Throwable e) { // an Error too: the client would wait for ever

@@ -77,8 +77,7 @@ final class WorkerHello extends ChannelInboundHandlerAdapter {
 
   void begin(EventLoop loop) {
     channel =
-        sockets.connect(
-            loop, worker, this, why -> fail(ReplyStatus.unreachable(name, why(why))));
+        sockets.connect(loop, worker, this, why -> fail(ReplyStatus.unreachable(name, why(why))));
   }
 
   /** Without the path of a socket, which is not the client's to know. */

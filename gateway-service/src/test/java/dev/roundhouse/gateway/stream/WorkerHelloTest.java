@@ -56,8 +56,8 @@ class WorkerHelloTest {
 
   @ParameterizedTest
   @MethodSource("noSockets")
-  void shouldFailOnceAndOnItsEventLoop(
-      BiFunction<EventLoop, SocketAddress, Bootstrap> none) throws Exception {
+  void shouldFailOnceAndOnItsEventLoop(BiFunction<EventLoop, SocketAddress, Bootstrap> none)
+      throws Exception {
     WorkerHello hello =
         new WorkerHello(
             new SpliceSockets(none),
@@ -72,7 +72,9 @@ class WorkerHelloTest {
     assertThat(why.getCode()).isEqualTo(Status.Code.UNAVAILABLE);
     assertThat(why.getDescription())
         .isEqualTo("worker 'w0' cannot be reached: too many open files");
-    assertThat(why.getCause()).as("so that any number may be asked").isInstanceOf(ConnectException.class);
+    assertThat(why.getCause())
+        .as("so that any number may be asked")
+        .isInstanceOf(ConnectException.class);
     loop.submit(hello::takeBack).sync(); // has nothing to take back
     assertThat(failures).isEmpty();
   }
@@ -90,8 +92,7 @@ class WorkerHelloTest {
 
     @Override
     public void failed(Status why) {
-      failures.add(
-          loop.inEventLoop() ? why : Status.INTERNAL.withDescription("on another thread"));
+      failures.add(loop.inEventLoop() ? why : Status.INTERNAL.withDescription("on another thread"));
     }
   }
 

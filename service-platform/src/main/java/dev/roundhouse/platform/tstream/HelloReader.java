@@ -31,10 +31,7 @@ public final class HelloReader {
    * @param late called when it has not
    */
   public HelloReader(
-      Channel channel,
-      ConnectionMemory memory,
-      long nanos,
-      Consumer<HelloRefusedException> late) {
+      Channel channel, ConnectionMemory memory, long nanos, Consumer<HelloRefusedException> late) {
     this.channel = channel;
     this.memory = memory;
     this.nanos = nanos;

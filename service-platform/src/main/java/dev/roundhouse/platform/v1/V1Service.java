@@ -27,8 +27,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * {@code nvidia.inferenceserver.GRPCService}, but for inference, which is UNIMPLEMENTED here. A call
- * that fails is answered with its status in the message, as clients expect it. Thread-safe.
+ * {@code nvidia.inferenceserver.GRPCService}, but for inference, which is UNIMPLEMENTED here. A
+ * call that fails is answered with its status in the message, as clients expect it. Thread-safe.
  */
 public final class V1Service implements AsyncService {
   private static final Logger log = LoggerFactory.getLogger(V1Service.class);

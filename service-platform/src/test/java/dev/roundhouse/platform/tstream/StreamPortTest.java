@@ -297,7 +297,7 @@ class StreamPortTest {
         Socket two = connect(open)) {
       await(() -> open.peers().size() == 2);
       ConnectionMemory other =
-          small.open(new InetSocketAddress("10.0.0.9", 1), connectionBytes, () -> {});
+          small.open(new InetSocketAddress("10.0.0.9", 1), connectionBytes - (100 << 10), () -> {});
       assertThat(other).as("for which others are asked to give way").isNull();
       assertThat(small.relievedEver()).isEqualTo(2);
       assertThat(List.of(one, two)).allMatch(Socket::isConnected);

@@ -188,8 +188,7 @@ class V1ServiceTest {
     HealthResponse ready = health("ready");
     assertThat(ready.getHealth()).isTrue();
     assertThat(ready.getRequestStatus().getCode()).isEqualTo(RequestStatusCode.SUCCESS);
-    assertRefused(
-        health("well").getRequestStatus(), "mode is 'well'; it may be 'live' or 'ready'");
+    assertRefused(health("well").getRequestStatus(), "mode is 'well'; it may be 'live' or 'ready'");
   }
 
   @Test
@@ -210,8 +209,7 @@ class V1ServiceTest {
     assertThat(control(1).getRequestStatus().getCode()).isEqualTo(RequestStatusCode.SUCCESS);
     assertThat(control(0).getRequestStatus().getCode()).isEqualTo(RequestStatusCode.SUCCESS);
     assertThat(answers.asked).containsExactly("load m", "unload m");
-    assertRefused(
-        control(7).getRequestStatus(), "type is 7; it may be 0 (UNLOAD) or 1 (LOAD)");
+    assertRefused(control(7).getRequestStatus(), "type is 7; it may be 0 (UNLOAD) or 1 (LOAD)");
   }
 
   @Test
@@ -248,10 +246,10 @@ class V1ServiceTest {
                 Register.newBuilder()
                     .setName("c")
                     .setByteSize(32)
-                    .setCudaSharedMemory(
-                        CUDASharedMemoryIdentifier.newBuilder().setDeviceId(1))));
+                    .setCudaSharedMemory(CUDASharedMemoryIdentifier.newBuilder().setDeviceId(1))));
     regions(
-        SharedMemoryControlRequest.newBuilder().setUnregister(Unregister.newBuilder().setName("s")));
+        SharedMemoryControlRequest.newBuilder()
+            .setUnregister(Unregister.newBuilder().setName("s")));
     regions(
         SharedMemoryControlRequest.newBuilder()
             .setUnregisterAll(UnregisterAll.getDefaultInstance()));

@@ -79,11 +79,7 @@ public final class Splice {
    * @param memory of the client, which what piles up is counted for
    */
   public Splice(
-      Channel client,
-      Channel server,
-      ConnectionMemory memory,
-      Times times,
-      Listener listener) {
+      Channel client, Channel server, ConnectionMemory memory, Times times, Listener listener) {
     this.client = new Side(client, Kept.ANSWER, End.CLIENT_LOST);
     this.server = new Side(server, Kept.MESSAGE, End.SERVER_LOST);
     this.memory = memory;

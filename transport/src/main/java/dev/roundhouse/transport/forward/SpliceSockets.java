@@ -33,8 +33,7 @@ public final class SpliceSockets {
   public SpliceSockets(Duration silence) {
     ServerSockets tcp = new ServerSockets(silence, null);
     sockets =
-        (loop, server) ->
-            server instanceof DomainSocketAddress ? local(loop) : tcp.bootstrap(loop);
+        (loop, server) -> server instanceof DomainSocketAddress ? local(loop) : tcp.bootstrap(loop);
   }
 
   /**

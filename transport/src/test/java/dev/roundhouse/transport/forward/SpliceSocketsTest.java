@@ -78,17 +78,20 @@ class SpliceSocketsTest {
                         }));
     AtomicReference<@Nullable Channel> channel = new AtomicReference<>();
     assertThat(failure(sockets, SOMEWHERE, channel)).hasMessage("too many open files");
-    assertThat(Objects.requireNonNull(channel.get()).isOpen()).as("it is not to be closed").isFalse();
+    assertThat(Objects.requireNonNull(channel.get()).isOpen())
+        .as("it is not to be closed")
+        .isFalse();
   }
 
   @Test
   void shouldTellWhereTheLoopDoesNotTakeTheChannel() throws Exception {
     SpliceSockets sockets =
-        new SpliceSockets(
-            (on, server) -> new Bootstrap().group(on).channel(Unregistrable.class));
+        new SpliceSockets((on, server) -> new Bootstrap().group(on).channel(Unregistrable.class));
     AtomicReference<@Nullable Channel> channel = new AtomicReference<>();
     assertThat(failure(sockets, SOMEWHERE, channel)).hasMessage("as asked");
-    assertThat(Objects.requireNonNull(channel.get()).isOpen()).as("its descriptor is given back").isFalse();
+    assertThat(Objects.requireNonNull(channel.get()).isOpen())
+        .as("its descriptor is given back")
+        .isFalse();
   }
 
   @Test
