@@ -33,6 +33,14 @@ final class FakeStreams implements AutoCloseable {
   /** What is said to a hello; nothing for null. */
   volatile Function<ClientHello, @Nullable ServerReply> replies;
 
+  /** Done in place of a reply; null for a reply. */
+  volatile @Nullable Behaviour instead;
+
+  /** What is done with a connection whose hello has been read. */
+  interface Behaviour {
+    void on(Line line) throws IOException;
+  }
+
   FakeStreams(Function<ClientHello, @Nullable ServerReply> replies) throws IOException {
     this(replies, ServerSocketChannel.open(), new InetSocketAddress("127.0.0.1", 0));
   }
@@ -75,6 +83,11 @@ final class FakeStreams implements AutoCloseable {
     try {
       ClientHello hello = line.hello();
       hellos.add(hello);
+      Behaviour other = instead;
+      if (other != null) {
+        other.on(line);
+        return;
+      }
       ServerReply reply = replies.apply(hello);
       if (reply == null) {
         return;

@@ -1237,7 +1237,7 @@ public enum Metric {
       of(GATEWAY),
       COUNTER,
       "gateway_stream_ended_total",
-      "Tensor streams that have ended, by `reason`: `complete`, `client_lost`, `worker_lost`, `relieved`, `handshake`, `failed`",
+      "Tensor streams that have ended, by `reason`: `complete`, `client_lost`, `worker_lost`, `unread`, `relieved`, `handshake`, `failed`",
       "`StreamCounts`",
       "reason"),
 

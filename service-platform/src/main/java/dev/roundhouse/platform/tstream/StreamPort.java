@@ -5,6 +5,7 @@ import dev.roundhouse.kserve.tstream.HelloStatus;
 import dev.roundhouse.kserve.tstream.ServerReply;
 import dev.roundhouse.platform.text.ClientText;
 import dev.roundhouse.transport.io.EventLoops;
+import dev.roundhouse.transport.io.Seldom;
 import dev.roundhouse.transport.io.StagedClose;
 import dev.roundhouse.transport.memory.ConnectionMemory;
 import dev.roundhouse.transport.memory.PeerMemory;
@@ -26,6 +27,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BooleanSupplier;
@@ -43,6 +45,7 @@ public final class StreamPort {
   public static final String EXITING = "Server exiting";
 
   private static final Logger log = LoggerFactory.getLogger(StreamPort.class);
+  private static final Seldom WARNING = new Seldom();
   private static final int STOP_SECONDS = 5;
   private static final long LOOK_MILLIS = 20;
 
@@ -105,7 +108,7 @@ public final class StreamPort {
 
   /**
    * @param texts error texts for clients
-   * @param failed called when a thread that serves sockets has ended
+   * @param failed called when a thread that serves sockets has ended, or a socket listens no more
    */
   public StreamPort(
       StreamPortSettings settings,
@@ -133,9 +136,10 @@ public final class StreamPort {
     loops = own;
     try {
       listen(own);
-    } catch (IOException e) {
-      var unused = own.stop(0); // with what listens already
+    } catch (IOException | RuntimeException e) {
+      own.stop(0).awaitUninterruptibly(); // what listens already listens no more
       loops = null;
+      noneListens();
       Throwable cause = e.getCause() == null ? e : e.getCause();
       InetSocketAddress address = settings.address();
       throw new IOException(
@@ -172,7 +176,12 @@ public final class StreamPort {
         .childHandler(new Accepted(secured));
   }
 
-  /** The TCP port; 0 before it listens, and without one. */
+  private void noneListens() {
+    listening.clear();
+    port = 0;
+  }
+
+  /** The TCP port; 0 while it does not listen, and without one. */
   public int port() {
     return port;
   }
@@ -186,9 +195,21 @@ public final class StreamPort {
 
     @Override
     protected void initChannel(Channel channel) {
-      int most = settings.maxConnections();
       int now = load.opened();
       channel.closeFuture().addListener(over -> load.closed());
+      try {
+        admit(channel, now);
+      } catch (Throwable e) { // an Error too: its client would wait for nobody
+        load.failedToOpen();
+        if (WARNING.isTime()) {
+          log.warn("a connection is closed, because it cannot be served", e);
+        }
+        channel.close();
+      }
+    }
+
+    private void admit(Channel channel, int now) {
+      int most = settings.maxConnections();
       if (now > most + MOST_TOLD) {
         channel.close();
         return;
@@ -229,7 +250,16 @@ public final class StreamPort {
 
   private static void relieve(@Nullable StreamPeer peer) {
     if (peer != null) {
-      peer.relieve();
+      tell(peer::relieve);
+    }
+  }
+
+  /** What is told to others must not depend on one whose event loop has ended. */
+  private static void tell(Runnable peer) {
+    try {
+      peer.run();
+    } catch (RejectedExecutionException e) {
+      log.debug("the event loop of a connection has ended", e);
     }
   }
 
@@ -251,6 +281,11 @@ public final class StreamPort {
               public void channelActive(ChannelHandlerContext ctx) {
                 endAfter(channel, channel.writeAndFlush(peers.noRoom(RETRY_MILLIS, text)));
               }
+
+              @Override
+              public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
+                ctx.close(); // it has gone
+              }
             });
   }
 
@@ -270,7 +305,7 @@ public final class StreamPort {
   /** Nothing new is begun. */
   public void drain() {
     draining = true;
-    open.forEach(StreamPeer::drain);
+    open.forEach(peer -> tell(peer::drain));
   }
 
   public boolean isDraining() {
@@ -296,8 +331,9 @@ public final class StreamPort {
       }
       own.awaitTurn(LAST_WORDS_NANOS);
     } finally {
-      listening.forEach(Channel::close);
+      listening.forEach(own::endListening);
       own.stop(STOP_SECONDS).awaitUninterruptibly();
+      noneListens();
       if (settings.socket() != null) {
         try {
           Files.deleteIfExists(settings.socket());

@@ -49,7 +49,7 @@ final class StreamConnection extends ChannelInboundHandlerAdapter implements Str
     this.channel = channel;
     this.memory = memory;
     this.tls = tls;
-    hello = new HelloReader(channel, server.settings().handshakeNanos(), this::onNoHello);
+    hello = new HelloReader(channel, memory, server.settings().handshakeNanos(), this::onNoHello);
     channel.config().setRecvByteBufAllocator(new MessageReads(new ReceiveBuffers(), this::lend));
   }
 
