@@ -239,6 +239,8 @@ class Stream:
         """Messages after ``last`` were not taken, and have no results."""
         self._draining = why
         not_taken = (self._sent - 1 - last) & 0xFFFFFFFF
+        if not_taken > self._under_way:
+            raise StreamError("MALFORMED", f"{why}; message {last} is said to be the last, and it is none of ours")
         self._under_way -= not_taken
         if not self._under_way:
             raise StreamError("UNAVAILABLE", f"{why}; {not_taken} messages were not taken")

@@ -87,7 +87,7 @@ class StreamClientTest {
             StreamOption.ACCEPT_NOTICES);
     for (SocketAddress address : List.of(tcp(), UnixDomainSocketAddress.of(folder.resolve("s")))) {
       for (ClientHello each : List.of(hello("double"), all)) {
-        Duration silence = each == all ? Duration.ofMinutes(1) : Duration.ZERO;
+        Duration silence = each.equals(all) ? Duration.ofMinutes(1) : Duration.ZERO;
         try (TensorStream stream = TensorStream.open(address, each, null, silence)) {
           Set<Long> seen = new HashSet<>();
           while (seen.size() < 300) {
