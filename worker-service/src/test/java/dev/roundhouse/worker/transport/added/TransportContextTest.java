@@ -6,7 +6,6 @@ import static org.assertj.core.api.Assertions.catchThrowableOfType;
 
 import dev.roundhouse.engine.EngineOptions;
 import dev.roundhouse.engine.request.Outcome;
-import dev.roundhouse.engine.request.Submission;
 import dev.roundhouse.engine.testing.Floats;
 import dev.roundhouse.engine.testing.LiveEngine;
 import dev.roundhouse.engine.testing.ReplySink;
@@ -160,10 +159,11 @@ class TransportContextTest {
     return context.connect(CLIENT, () -> {});
   }
 
-  private static Submission submit(ClientConnection connection, ReplySink sink)
+  private static void submit(ClientConnection connection, ReplySink sink)
       throws ClientRefusedException {
     Caller caller = connection.admit(CallerUse.INFERENCE, CallerCredentials.NONE);
-    return connection.submit(
+    var unused =
+        connection.submit(
         caller,
         TransportRequest.of("m", List.of(Floats.input("x", new long[] {1, 2}, 1, 2))),
         sink);
@@ -180,7 +180,7 @@ class TransportContextTest {
   void shouldAnswerAndCount() throws Exception {
     ReplySink sink = new ReplySink();
     try (ClientConnection connection = connect()) {
-      var unused = submit(connection, sink);
+      submit(connection, sink);
       ReplySink.Reply reply = LiveEngine.get(sink.reply());
       assertThat(Floats.of(reply.outputs().getFirst())).containsExactly(2, 4);
       assertThat(context.counts().requestsEver()).isOne();
@@ -194,7 +194,7 @@ class TransportContextTest {
     gate = new CountDownLatch(1);
     ReplySink sink = new ReplySink();
     ClientConnection connection = connect();
-    var unused = submit(connection, sink);
+    submit(connection, sink);
     arrived.await();
 
     context.end();
@@ -212,9 +212,9 @@ class TransportContextTest {
     ReplySink waiting = new ReplySink();
     ClientConnection first = connect();
     ClientConnection second = connect();
-    var unused = submit(first, running);
+    submit(first, running);
     arrived.await();
-    var alsoUnused = submit(second, waiting);
+    submit(second, waiting);
 
     second.close();
 
@@ -265,7 +265,7 @@ class TransportContextTest {
     context.drain();
 
     refusal(Reason.UNAVAILABLE, this::connect);
-    var unused = submit(before, sink);
+    submit(before, sink);
     assertThat(LiveEngine.outcome(sink.reply())).isInstanceOf(Outcome.Completed.class);
   }
 
