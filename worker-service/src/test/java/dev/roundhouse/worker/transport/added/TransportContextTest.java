@@ -164,9 +164,9 @@ class TransportContextTest {
     Caller caller = connection.admit(CallerUse.INFERENCE, CallerCredentials.NONE);
     var unused =
         connection.submit(
-        caller,
-        TransportRequest.of("m", List.of(Floats.input("x", new long[] {1, 2}, 1, 2))),
-        sink);
+            caller,
+            TransportRequest.of("m", List.of(Floats.input("x", new long[] {1, 2}, 1, 2))),
+            sink);
   }
 
   private static ClientRefusedException refusal(Reason reason, ThrowingCallable call) {
