@@ -231,7 +231,7 @@ public final class StreamPort {
             "the memory for connections is used up, or your address's part of it");
         return;
       }
-      channel.closeFuture().addListener(over -> own.close());
+      channel.closeFuture().addListener(over -> own.close()); // also when no peer can be made
       StreamPeer peer = peers.open(channel, own, secured);
       opened.set(peer);
       open.add(peer);
