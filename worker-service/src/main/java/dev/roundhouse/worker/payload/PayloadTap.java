@@ -4,7 +4,6 @@ import dev.roundhouse.engine.request.Answer;
 import dev.roundhouse.engine.request.AnswerSink;
 import dev.roundhouse.engine.request.ForwardingSink;
 import dev.roundhouse.engine.request.InputTensor;
-import dev.roundhouse.engine.request.Outcome;
 import dev.roundhouse.platform.payload.PayloadBody;
 import dev.roundhouse.platform.payload.PayloadEvent;
 import dev.roundhouse.platform.payload.PayloadLog;

@@ -31,6 +31,11 @@ public final class LearnerLoad extends StreamPortLoad {
     learners.decrementAndGet();
   }
 
+  @Override
+  protected void failedToOpen() {
+    ended(End.FAILED);
+  }
+
   void ended(End why) {
     ended[why.ordinal()].increment();
   }
