@@ -25,6 +25,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class FakeStreams implements AutoCloseable {
   private final ServerSocketChannel listening;
+  private final Thread accepting;
   private final BlockingQueue<Line> taken = new LinkedBlockingQueue<>();
 
   /** Every hello that was read. */
@@ -61,7 +62,7 @@ final class FakeStreams implements AutoCloseable {
     this.replies = replies;
     this.listening = listening;
     listening.bind(address, 5_000);
-    Thread.ofVirtual().start(this::accept);
+    accepting = Thread.ofVirtual().start(this::accept);
   }
 
   int port() throws IOException {
@@ -117,8 +118,14 @@ final class FakeStreams implements AutoCloseable {
     return taken.isEmpty();
   }
 
+  /** Nobody can connect once this has returned. */
   @Override
   public void close() throws IOException {
     listening.close();
+    try {
+      accepting.join(); // until it has let go of the socket, the system takes connections
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
   }
 }
