@@ -38,6 +38,12 @@ def _train_gateway(jar: Path, option: str, folder: Path) -> str:
         worker.close()
 
 
+def shared_out(settings: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Those of a gateway, and those of its workers."""
+    own = tuple(setting for setting in settings if setting.startswith("--roundhouse.gateway."))
+    return own, tuple(setting for setting in settings if setting not in own)
+
+
 def gateway_command(
     gateway: Trained, ports: Ports, workers: Sequence[WorkerProcess], settings: tuple[str, ...], names: str = "w"
 ) -> list[str]:
@@ -61,8 +67,7 @@ class NodeProcess(WorkerProcess):
 
     @classmethod
     def launch(cls, count: int, models: Path, log: Path, *settings: str) -> "NodeProcess":
-        own = tuple(setting for setting in settings if setting.startswith("--roundhouse.gateway."))
-        others = tuple(setting for setting in settings if setting not in own)
+        own, others = shared_out(settings)
         workers = [
             WorkerProcess.launch(models, log.with_name(f"{log.name}-w{number}"), *others) for number in range(count)
         ]

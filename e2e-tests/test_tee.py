@@ -106,7 +106,10 @@ def test_should_write_files_that_numpy_and_safetensors_open(worker: WorkerProces
     assert filled >= 2
     wait_until(lambda: metric(worker, "files_written_total") == filled, 30, "every batch is a file")
     assert metric(worker, "files_failed_total") == 0
+    other = files / "mine.safetensors"
+    other.write_bytes(b"of somebody else")
     batches = list(Folder(str(files), "scalar"))
+    other.unlink()
     assert len(batches) == filled
     for x, score in zip(batches[-1].inputs["x"], batches[-1].outputs["score"], strict=True):
         np.testing.assert_array_equal(x, rows(int(x[0])))

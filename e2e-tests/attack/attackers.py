@@ -1,13 +1,14 @@
-"""What one attacker does, as a program: ``python -m attack.attackers ROW SOURCE HTTP GRPC LARGEST``.
+"""What one attacker does, as a program: ``python -m attack.attackers ROW SOURCE HTTP GRPC STREAMS LARGEST``.
 
-``LARGEST`` is the largest message that the server takes, in bytes. It prints a line of JSON when it holds what it is to
-hold, and goes on or holds on until its input ends.
+``STREAMS`` is the port of tensor streams, 0 for none, and ``LARGEST`` the largest message that the server takes, in
+bytes. It prints a line of JSON when it holds what it is to hold, and goes on or holds on until its input ends.
 """
 
 import contextlib
 import json
 import resource
 import socket
+import struct
 import sys
 import threading
 import time
@@ -34,6 +35,7 @@ class Attacker:
     source: str
     http_port: int
     grpc_port: int
+    stream_port: int
     largest: int
 
     def __post_init__(self) -> None:
@@ -288,6 +290,10 @@ class Attacker:
         """Row 18i: 10,000 that have said what a connection of HTTP/2 begins with, and nothing since."""
         self._hold_open(10_000, self.grpc_port, PREFACE + frame(SETTINGS, 0, 0, b""))
 
+    def idle_tensor_streams(self) -> None:
+        """Row 18t: 10,000 tensor streams that have said hello, and nothing since."""
+        self._hold_open(10_000, self.stream_port, stream_hello("simple", window=256))
+
     def _hold_open(self, count: int, port: int, data: bytes) -> None:
         self.sockets = getattr(self, "sockets", [])
         for _ in range(count):
@@ -302,6 +308,13 @@ class Attacker:
         body = b"4\r\nabcd\r\n0\r\n\r\n"
         head = http_head("POST", "/v2/models/simple/infer", len(body), {"Transfer-Encoding": "chunked"}.items())
         self.count(f"status {http(self.http_port, self.source, head + body)}")
+
+
+def stream_hello(model: str, window: int) -> bytes:
+    name = model.encode()
+    length = -(-(48 + len(name)) // 8) * 8
+    head = struct.pack("<4sBBHIIIHHQ6HI", b"TSRM", 1, 1, 0, length, window, 0, 0, 0, 0, len(name), 0, 0, 0, 0, 0, 0)
+    return (head + name).ljust(length, b"\0")
 
 
 def varint(value: int) -> bytes:
@@ -326,15 +339,16 @@ ACTS: dict[str, Callable[[Attacker], None]] = {
     "18n": Attacker.zero_names,
     "18c": Attacker.idle_connections,
     "18i": Attacker.many_idle_connections,
+    "18t": Attacker.idle_tensor_streams,
     "18l": Attacker.two_lengths,
 }
 
 
 def main() -> None:
-    row, source, http_port, grpc_port, largest = sys.argv[1:6]
+    row, source, *numbers = sys.argv[1:7]
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-    attacker = Attacker(source, int(http_port), int(grpc_port), int(largest))
+    attacker = Attacker(source, *map(int, numbers))
     try:
         ACTS[row](attacker)
     except (EndedError, OSError) as e:

@@ -10,9 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import summing_bundle
-from node_process import NodeProcess, gateway_command, trained_gateway
+from node_process import NodeProcess, gateway_command, shared_out, trained_gateway
 from worker_process import ROOT, SAMPLE_MODELS, WorkerProcess, free_ports, memory_options
 
+STREAMS = [
+    f"--roundhouse.{role}.stream.{setting}"
+    for role in ("worker", "gateway")
+    for setting in ("port=0", "address=127.0.0.1")
+]
 GATEWAY_MIB = 768
 NODE_MIB = 192
 
@@ -61,11 +66,10 @@ class SizedNode(NodeProcess):
     @classmethod
     def sized(cls, size: Size, models: Path, log: Path, options: list[str], *settings: str) -> "SizedNode":
         jvm = [*memory_options(size.worker_mebibytes), *options]
-        workers = [
-            WorkerProcess.launch(models, log.with_name(f"{log.name}-w{n}"), *settings, jvm=jvm) for n in range(2)
-        ]
+        own, others = shared_out(settings)
+        workers = [WorkerProcess.launch(models, log.with_name(f"{log.name}-w{n}"), *others, jvm=jvm) for n in range(2)]
         ports = free_ports()
-        command = gateway_command(trained_gateway(), ports, workers, ())
+        command = gateway_command(trained_gateway(), ports, workers, own)
         command[1:2] = [*shell_array("GATEWAY_OPTIONS"), *options]  # in the place of -Xmx
         node = cls(command, ports, log)
         node.workers = workers
@@ -73,17 +77,22 @@ class SizedNode(NodeProcess):
 
 
 class Target:
-    """Owns its processes from construction to ``close``; ``files`` is their limit of open files, 0 for our own."""
+    """Owns its processes from construction to ``close``.
 
-    def __init__(self, size: Size, folder: Path, files: int = 0) -> None:
-        self.size, self.files = size, files
+    ``files`` is their limit of open files, 0 for our own; ``streams`` has them take tensor streams.
+    """
+
+    def __init__(self, size: Size, folder: Path, files: int = 0, *, streams: bool = False) -> None:
+        self.size, self.files, self.streams = size, files, streams
         folder.mkdir(parents=True)
         models = folder / "models"
         shutil.copytree(SAMPLE_MODELS / "simple", models / "simple")
         summing_bundle.write(models, "sums")
         self.traces = folder / "traces"
         self.traces.mkdir()
-        settings = (f"--roundhouse.worker.trace.file={self.traces / 'trace.json'}",)
+        settings = [f"--roundhouse.worker.trace.file={self.traces / 'trace.json'}"]
+        if streams:
+            settings += STREAMS
         log = folder / "log"
         options = ["-XX:-MaxFDLimit"] if files else []  # otherwise Java raises the limit that it is given
         with few_files(files):
@@ -91,12 +100,18 @@ class Target:
                 self.process: WorkerProcess = SizedNode.sized(size, models, log, options, *settings)
             else:
                 jvm = [*memory_options(size.mebibytes), *options]
-                self.process = WorkerProcess.launch(models, log, *settings, jvm=jvm)
+                self.process = WorkerProcess.launch(models, log, *shared_out(settings)[1], jvm=jvm)
         self.largest = largest_message(size.worker_mebibytes)
 
     def await_ready(self) -> "Target":
         self.process.await_ready()
         return self
+
+    @property
+    def stream_port(self) -> int:
+        """0 for none."""
+        found = re.search(r" stream=(\d+)", self.process.ready_line() or "")
+        return int(found[1]) if found else 0
 
     @property
     def parts(self) -> dict[str, WorkerProcess]:

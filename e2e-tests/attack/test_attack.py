@@ -27,12 +27,12 @@ FULL = os.environ.get("ROUNDHOUSE_E2E_ATTACK") == "full"
 ELSEWHERE, BESIDE = "127.0.0.66", "127.0.0.1"
 SMALL_NODE = Size("node", 3008)  # two workers of 1 GiB, their gateway and supervisor
 SIZES = [Size("worker", 1024), Size("worker", 4096), SMALL_NODE, Size("node", 9152)] if FULL else [SMALL_NODE]
-ROWS = ("1", "2", "2p", "3", "5", "6", "7", "8", "9", "10", "11", "12", "16", "17", "18n", "18c", "18i", "18l")
+ROWS = ("1", "2", "2p", "3", "5", "6", "7", "8", "9", "10", "11", "12", "16", "17", "18n", "18c", "18i", "18t", "18l")
 BESIDE_ROWS = ("2", "6", "10")
 QUICK_ROWS = ("2", "10", "12")
 NODE_ONLY = ("9", "17")
 # These only hold things in the end; the others make the two processors of the machine work.
-HOLDING = ("2", "3", "6", "10", "18c", "18i")
+HOLDING = ("2", "3", "6", "10", "18c", "18i", "18t")
 BURNING_RATIO, HOLDING_RATIO = 2.0, 1.2
 # Of a machine with two processors, on which the attacker and what measures it run too.
 FLOOR_SECONDS = {True: 0.05, False: 0.25}
@@ -82,13 +82,13 @@ class Targets:
         self._current: Target | None = None
         self._started = 0
 
-    def of(self, size: Size, files: int) -> Target:
+    def of(self, size: Size, files: int, *, streams: bool) -> Target:
         known = self._current
-        if known and (known.size != size or known.files != files or known.exit_codes()):
+        if known and ((known.size, known.files, known.streams) != (size, files, streams) or known.exit_codes()):
             self.close()
         if not self._current:
             self._started += 1
-            self._current = Target(size, self._folder / str(self._started), files)
+            self._current = Target(size, self._folder / str(self._started), files, streams=streams)
             self._current.await_ready()
         return self._current
 
@@ -123,7 +123,8 @@ def attack(target: Target, row: str, source: str, records: Path) -> Outcome:
         for part in target.parts.values():
             begin_peak(part)
         began = time.monotonic()
-        with program("attackers", row, source, ports.http, ports.grpc, target.largest) as attacker:
+        known = (ports.http, ports.grpc, target.stream_port, target.largest)
+        with program("attackers", row, source, *known) as attacker:
             outcome.attacker = watched(target, attacker, outcome)
             holds = time.monotonic()
             held_until = time.monotonic() + DURING_SECONDS
@@ -240,7 +241,7 @@ def waits(outcome: Outcome, row: str) -> list[str]:
 def test_should_serve_others_when_attacked(
     size: Size, row: str, source: str, targets: Targets, outcomes: list[Outcome], tmp_path: Path
 ) -> None:
-    target = targets.of(size, FEW_FILES if row == "18c" else 0)
+    target = targets.of(size, FEW_FILES if row == "18c" else 0, streams=row == "18t")
     alone = ejections(target)
     with logs_shown(target.process):
         outcome = attack(target, row, source, tmp_path / "records")

@@ -1,5 +1,6 @@
 package example.line;
 
+import dev.roundhouse.bundle.model.ModelSpec;
 import dev.roundhouse.bundle.model.TensorSpec;
 import dev.roundhouse.bundle.model.Variant;
 import dev.roundhouse.bundle.tensor.Shape;
@@ -9,7 +10,6 @@ import dev.roundhouse.engine.request.AnswerSink;
 import dev.roundhouse.engine.request.InputTensor;
 import dev.roundhouse.engine.request.Outcome;
 import dev.roundhouse.engine.request.Status;
-import dev.roundhouse.engine.request.Submission;
 import dev.roundhouse.engine.request.TensorData;
 import dev.roundhouse.engine.transport.Caller;
 import dev.roundhouse.engine.transport.CallerCredentials;
@@ -25,49 +25,33 @@ import java.lang.foreign.ValueLayout;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Base64;
 import java.util.List;
-import java.util.Map;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.LinkedBlockingQueue;
+import java.util.Optional;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 
-/** One client: a virtual thread reads its lines, another writes its answers. */
-final class LineConnection {
+/** One client: a virtual thread reads its lines, and each answer is written by one of its own. */
+final class LineConnection implements Runnable {
+  /** Lines that may wait for their answer; a client that reads none is not read from either. */
+  private static final int MOST_OPEN = 64;
+
+  private static final int MOST_BYTES = 1 << 20;
+
   /** Memory is counted in pieces of so many bytes while a line arrives. */
   private static final int STEP = 8192;
 
   private final LineTransport transport;
   private final Socket socket;
   private final ClientConnection client;
-  private final Semaphore room;
-  private final Map<String, Submission> open = new ConcurrentHashMap<>();
-  private final LinkedBlockingQueue<Ended> ended = new LinkedBlockingQueue<>();
+  private final Semaphore room = new Semaphore(MOST_OPEN);
   private CallerCredentials shown = CallerCredentials.NONE; // the reading thread's
   private volatile boolean amidLine;
-  private volatile boolean draining;
-
-  /** A request's end, with the answer that the writing thread closes; null for none. */
-  private record Ended(String id, String text, Answer answer) {}
-
-  private static final Ended LAST = new Ended("", "", null);
 
   LineConnection(LineTransport transport, Socket socket) throws ClientRefusedException {
     this.transport = transport;
     this.socket = socket;
-    room = new Semaphore(transport.maxOpen);
     client = transport.context.connect(socket.getRemoteSocketAddress(), this::relieve);
-  }
-
-  void start() {
-    Thread.ofVirtual().name("line-read").start(this::read);
-    Thread.ofVirtual().name("line-write").start(this::write);
-  }
-
-  int open() {
-    return transport.maxOpen - room.availablePermits();
   }
 
   /** Memory is short: a line of which the rest does not come is given up. */
@@ -77,16 +61,12 @@ final class LineConnection {
     }
   }
 
-  /** Reads no further line; the answers to those before are written, and then it ends. */
-  synchronized void drain() {
-    if (draining) {
-      return;
-    }
-    draining = true;
+  /** Hears no more; what was asked before is answered, and then it ends. */
+  void drain() {
     try {
       socket.shutdownInput();
     } catch (IOException e) {
-      close();
+      // done before, or the client has gone
     }
   }
 
@@ -99,43 +79,45 @@ final class LineConnection {
     client.close(); // cancels what is open
   }
 
-  private void read() {
+  @Override
+  public void run() {
     try (InputStream in = new BufferedInputStream(socket.getInputStream())) {
-      for (String line = line(in); line != null && !draining; line = line(in)) {
-        take(line);
+      for (String line = line(in); line != null; line = line(in)) {
+        room.acquire(); // until it is answered
+        take(line.split(" +"));
       }
-      room.acquire(transport.maxOpen); // until all are answered
+      room.acquire(MOST_OPEN); // until all are
     } catch (IOException | InterruptedException e) {
       // the client has gone: nobody waits for its answers
     } finally {
-      client.close();
-      ended.add(LAST);
+      close();
+      transport.ended(this);
     }
   }
 
   /** The next line; null at the end. */
-  private String line(InputStream in) throws IOException {
+  private String line(InputStream in) throws IOException, InterruptedException {
     ByteArrayOutputStream line = new ByteArrayOutputStream();
     long taken = 0;
     try {
-      for (int next = in.read(); next >= 0; next = in.read()) {
+      int next = in.read();
+      while (next >= 0 && next != '\n') {
         amidLine = true;
-        if (next == '\n') {
-          return line.toString(StandardCharsets.UTF_8).strip();
-        }
-        if (line.size() == transport.maxLine) {
-          say("-", "error INVALID_ARGUMENT the line is longer than max-line=" + line.size());
-          return null;
+        if (line.size() == MOST_BYTES) {
+          throw new ClientRefusedException(
+              ClientRefusedException.Reason.NO_ROOM, "a line has at most 1 MiB");
         }
         if (line.size() == taken) {
           client.take(STEP);
           taken += STEP;
         }
         line.write(next);
+        next = in.read();
       }
-      return null;
+      return next < 0 ? null : line.toString(StandardCharsets.UTF_8).strip();
     } catch (ClientRefusedException e) {
-      say("-", "error " + e.reason() + " " + e.getMessage());
+      room.acquire();
+      answer("-", "error " + e.reason() + " " + e.getMessage(), null);
       return null;
     } finally {
       amidLine = false;
@@ -143,74 +125,57 @@ final class LineConnection {
     }
   }
 
-  private void take(String line) throws InterruptedException {
-    String[] words = line.split(" +");
+  private void take(String[] words) {
     if (words.length == 2 && words[0].equals("token")) {
       shown = CallerCredentials.ofToken(words[1]);
-    } else if (words.length == 2 && words[1].equals("cancel")) {
-      Submission request = open.get(words[0]);
-      if (request != null) {
-        request.cancel();
-      }
+      room.release();
     } else if (words.length > 3 && words[1].equals("infer")) {
-      infer(words[0], words);
+      infer(words);
     } else {
       transport.badLines.increment();
-      say("-", "error INVALID_ARGUMENT write 'ID infer MODEL NAME=BASE64', 'ID cancel' or 'token T'");
+      answer("-", "error INVALID_ARGUMENT write 'ID infer MODEL NAME=BASE64' or 'token T'", null);
     }
   }
 
-  private void infer(String id, String[] words) throws InterruptedException {
-    room.acquire(); // a client that reads no answers sends no more
+  private void infer(String[] words) {
+    String id = words[0];
     try {
       Caller caller = client.admit(CallerUse.INFERENCE, shown);
-      String[] name = words[2].split(":", 2);
-      String version = name.length == 2 ? name[1] : "";
-      ModelStatus model = transport.context.models().find(name[0], version).orElse(null);
-      if (model == null || model.spec().isEmpty()) {
-        done(id, "error NOT_FOUND there is no model '" + words[2] + "'", null);
+      Optional<ModelSpec> model =
+          transport.context.models().find(words[2], "").flatMap(ModelStatus::spec);
+      if (model.isEmpty()) {
+        answer(id, "error NOT_FOUND there is no model '" + words[2] + "'", null);
         return;
       }
+      boolean isTimed = words[3].startsWith("timeout=");
+      List<String> inputs = List.of(words).subList(isTimed ? 4 : 3, words.length);
       TransportRequest request =
-          TransportRequest.of(name[0], inputs(model, words)).withVersion(version).withId(id);
-      if (words[3].startsWith("timeout=")) {
+          TransportRequest.of(words[2], inputs(model.get(), inputs)).withId(id);
+      if (isTimed) {
         long millis = Long.parseLong(words[3].substring("timeout=".length()));
         long end = transport.context.nanoTime() + TimeUnit.MILLISECONDS.toNanos(millis);
         request = request.withDeadlineNanos(end);
       }
-      Sink sink = new Sink(id);
-      open.put(id, client.submit(caller, request, sink));
-      if (sink.over) {
-        open.remove(id);
-      }
+      var unused = client.submit(caller, request, new Sink(id)); // close() cancels it
     } catch (ClientRefusedException e) {
-      done(id, "error " + e.reason() + " " + e.getMessage(), null);
+      answer(id, "error " + e.reason() + " " + e.getMessage(), null);
     } catch (IllegalArgumentException e) {
-      done(id, "error INVALID_ARGUMENT " + e.getMessage(), null);
+      answer(id, "error INVALID_ARGUMENT " + e.getMessage(), null);
     }
   }
 
-  /** With as many rows as the bytes make; what is wrong about them, the engine says. */
-  private static List<InputTensor> inputs(ModelStatus model, String[] words) {
+  /** Of one row each; what is wrong about their bytes, the engine says. */
+  private static List<InputTensor> inputs(ModelSpec model, List<String> words) {
     List<InputTensor> inputs = new ArrayList<>();
-    for (String word : Arrays.asList(words).subList(3, words.length)) {
-      int equals = word.indexOf('=');
-      String name = word.substring(0, Math.max(0, equals));
-      if (name.equals("timeout")) {
-        continue;
-      }
+    for (String word : words) {
+      String name = word.substring(0, Math.max(0, word.indexOf('=')));
       TensorSpec spec =
-          model.spec().orElseThrow().clientInputs().stream()
+          model.clientInputs().stream()
               .filter(each -> each.name().equals(name))
               .findFirst()
               .orElseThrow(() -> new IllegalArgumentException("there is no input '" + name + "'"));
-      byte[] bytes = Base64.getDecoder().decode(word.substring(equals + 1));
-      int rows = 1;
-      if (spec.batchAxis() >= 0) {
-        long row = spec.resolve(1, Variant.SINGLE).byteSize();
-        rows = (int) Math.max(1, bytes.length / Math.max(1, row));
-      }
-      Shape shape = spec.resolve(rows, Variant.SINGLE).shape();
+      byte[] bytes = Base64.getDecoder().decode(word.substring(name.length() + 1));
+      Shape shape = spec.resolve(1, Variant.SINGLE).shape();
       inputs.add(new InputTensor(name, spec.dtype(), shape, TensorData.of(bytes)));
     }
     return inputs;
@@ -219,8 +184,7 @@ final class LineConnection {
   /** Called by the worker's thread for this transport: only hands over. */
   private final class Sink implements AnswerSink {
     private final String id;
-    private Answer answer;
-    private volatile boolean over;
+    private Answer part;
 
     Sink(String id) {
       this.id = id;
@@ -228,73 +192,52 @@ final class LineConnection {
 
     @Override
     public void onPart(Answer part) {
-      answer = part;
+      this.part = part;
     }
 
     @Override
     public void onEnd(Outcome outcome) {
-      over = true;
-      open.remove(id);
-      done(
-          id,
+      String text =
           switch (outcome) {
             case Outcome.Completed completed -> "ok";
             case Outcome.Refused refused -> "error " + refused.status() + " " + refused.message();
             case Outcome.Failed failed -> "error " + failed.status() + " " + failed.message();
             case Outcome.Shed shed -> "error " + shed.status() + " " + shed.message();
             case Outcome.Cancelled cancelled -> "error " + Status.CANCELLED;
-          },
-          answer);
+          };
+      answer(id, text, part);
     }
   }
 
-  private void done(String id, String text, Answer answer) {
-    ended.add(new Ended(id, text, answer));
+  /**
+   * Answers a line, on a thread that may wait for the client.
+   *
+   * @param part to be sent and closed; null for none
+   */
+  private void answer(String id, String text, Answer part) {
+    Thread.ofVirtual().name("line-write").start(() -> write(id + " " + text, part));
   }
 
-  /** Of no request. */
-  private void say(String id, String text) {
-    room.acquireUninterruptibly();
-    done(id, text, null);
-  }
-
-  private void write() {
-    boolean reads = true;
-    try {
-      for (Ended next = ended.take(); next != LAST; next = ended.take()) {
-        try (Answer answer = next.answer()) {
-          reads = reads && written(next.id() + " " + next.text(), answer);
-        } finally {
-          room.release();
-        }
+  private void write(String text, Answer part) {
+    try (part) {
+      StringBuilder line = new StringBuilder(text.replace('\n', ' '));
+      if (part != null) {
+        part.outputs()
+            .forEach(
+                each -> {
+                  byte[] bytes = each.data().toArray(ValueLayout.JAVA_BYTE);
+                  line.append(' ').append(each.name()).append('=');
+                  line.append(Base64.getEncoder().encodeToString(bytes));
+                });
       }
-    } catch (InterruptedException e) {
-      // nobody does that
-    } finally {
-      close();
-      transport.ended(this);
-    }
-  }
-
-  /** False when the client has gone. */
-  private boolean written(String text, Answer answer) {
-    StringBuilder line = new StringBuilder(text.replace('\n', ' '));
-    if (answer != null) {
-      answer
-          .outputs()
-          .forEach(
-              each -> {
-                byte[] bytes = each.data().toArray(ValueLayout.JAVA_BYTE);
-                line.append(' ').append(each.name()).append('=');
-                line.append(Base64.getEncoder().encodeToString(bytes));
-              });
-    }
-    try {
-      socket.getOutputStream().write((line + "\n").getBytes(StandardCharsets.UTF_8));
-      return true;
+      byte[] bytes = line.append('\n').toString().getBytes(StandardCharsets.UTF_8);
+      synchronized (this) {
+        socket.getOutputStream().write(bytes);
+      }
     } catch (IOException e) {
       close();
-      return false;
+    } finally {
+      room.release();
     }
   }
 }

@@ -3,6 +3,7 @@ package example.line;
 import dev.roundhouse.engine.transport.ClientRefusedException;
 import dev.roundhouse.engine.transport.Transport;
 import dev.roundhouse.engine.transport.TransportContext;
+import dev.roundhouse.engine.transport.TransportSettings;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
@@ -12,24 +13,23 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.LongAdder;
+import java.util.concurrent.locks.LockSupport;
 
 /**
  * Requests and answers as lines of text, for programs that can open a socket and nothing else:
  *
  * <pre>
- * token SECRET                                       says who the client is
- * ID infer MODEL[:VERSION] [timeout=MS] NAME=BASE64  the answer is: ID ok NAME=BASE64 ...
- * ID cancel                                          takes it back
+ * token SECRET                             says who the client is
+ * ID infer MODEL [timeout=MS] NAME=BASE64  the answer is: ID ok NAME=BASE64 ...
  * </pre>
  *
- * or {@code ID error STATUS TEXT}. Tensors are their bytes, in base 64; their rows follow from how
- * many there are.
+ * or {@code ID error STATUS TEXT}. Tensors are their bytes, in base 64, and each request has one
+ * row. A client takes back what it has asked for by going away.
  */
 final class LineTransport implements Transport {
   final TransportContext context;
-  final int maxLine;
-  final int maxOpen;
   final LongAdder badLines;
   private final InetSocketAddress address;
   private final String portKey;
@@ -37,19 +37,13 @@ final class LineTransport implements Transport {
   private volatile ServerSocket listening;
   private volatile boolean draining;
 
-  LineTransport(
-      TransportContext context,
-      InetSocketAddress address,
-      String portKey,
-      int maxLine,
-      int maxOpen) {
+  LineTransport(TransportContext context) {
     this.context = context;
-    this.address = address;
-    this.portKey = portKey;
-    this.maxLine = maxLine;
-    this.maxOpen = maxOpen;
+    TransportSettings settings = context.settings();
+    int port = (int) settings.number("port", 8010, 0, 65535);
+    address = new InetSocketAddress(settings.text("address", "127.0.0.1"), port);
+    portKey = settings.key("port");
     badLines = context.meters().counter("bad_lines");
-    context.meters().level("open", () -> connections.stream().mapToLong(each -> each.open()).sum());
   }
 
   @Override
@@ -80,9 +74,9 @@ final class LineTransport implements Transport {
     while (!bound.isClosed()) {
       try {
         begin(bound.accept());
-      } catch (IOException e) {
-        // closed by drain, or a client that has gone already
-      } catch (Error e) { // nobody would accept any more
+      } catch (IOException e) { // closed by drain, a client that has gone, too many open files
+        LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(10));
+      } catch (RuntimeException | Error e) { // nobody would accept any more
         context.fail(e);
         throw e;
       }
@@ -93,14 +87,15 @@ final class LineTransport implements Transport {
     try {
       LineConnection connection = new LineConnection(this, socket);
       connections.add(connection);
-      connection.start();
+      Thread.ofVirtual().name("line-read").start(connection);
       if (draining) {
         connection.drain();
       }
     } catch (ClientRefusedException e) {
-      String line = "- error " + e.reason() + " " + e.getMessage() + "\n";
-      socket.getOutputStream().write(line.getBytes(StandardCharsets.UTF_8));
-      socket.close();
+      try (socket) {
+        String line = "- error " + e.reason() + " " + e.getMessage() + "\n";
+        socket.getOutputStream().write(line.getBytes(StandardCharsets.UTF_8));
+      }
     }
   }
 

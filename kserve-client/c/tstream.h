@@ -273,9 +273,12 @@ static int tstream_read_text(struct tstream *s) {
     return 0;
 }
 
-static void tstream_not_taken(struct tstream *s, uint32_t last) {
+static int tstream_not_taken(struct tstream *s, uint32_t last) {
+    uint32_t count = s->sent - 1 - last;
     s->draining = 1;
-    s->under_way -= s->sent - 1 - last;
+    if (count > s->under_way) return tstream_fail(s, "the server's last message is none that was sent", "");
+    s->under_way -= count;
+    return 0;
 }
 
 /* Receives the next result: `response_bytes` of outputs, or a status other than 0 with its reason in `error`. */
@@ -302,12 +305,11 @@ static int tstream_receive(struct tstream *s, struct tstream_result *result, voi
                 s->window = tstream_u32(skipped);
                 break;
             case TSTREAM_DRAINING:
-                tstream_not_taken(s, result->sequence);
+                if (tstream_not_taken(s, result->sequence)) return -1;
                 tstream_fail(s, "the server takes no more messages", "");
                 break;
             case TSTREAM_CLOSED:
-                tstream_not_taken(s, result->sequence);
-                if (tstream_read_text(s)) return -1;
+                if (tstream_not_taken(s, result->sequence) || tstream_read_text(s)) return -1;
                 break;
             default:
                 return tstream_fail(s, "the server has sent a record of no known kind", "");

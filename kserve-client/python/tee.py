@@ -14,6 +14,7 @@ import hashlib
 import json
 import mmap
 import pathlib
+import re
 import socket
 import struct
 import time
@@ -22,6 +23,7 @@ from collections.abc import Iterator
 import numpy as np
 
 ALIGNMENT = 64
+FILE_NAME = re.compile(r"\.\d+-\d+\.safetensors$")  # behind the model
 BATCH, REPLACED, END = range(3)
 STATUS = "OK NO_SUCH_MODEL NOT_READY OTHER_SPEC NOT_FIXED UNAUTHORISED OVERLOADED BAD_HELLO".split()
 DTYPES = dict(enumerate("? <u1 <u2 <u4 <u8 <i1 <i2 <i4 <i8 <f2 <f4 <f8".split(), 1))
@@ -129,7 +131,7 @@ class Learner:
 
 
 class Folder:
-    """Batches of a model from a worker's files, the oldest first; with ``follow`` it waits for more for ever. With
+    """Batches of a model from a worker's files, the oldest first, whatever else is in the folder; with ``follow`` it waits for more for ever. With
     ``remove`` each file is deleted once the next batch is asked for. The worker deletes files, too."""
 
     def __init__(self, folder: str, model: str, *, follow: bool = False, remove: bool = False) -> None:
@@ -138,7 +140,7 @@ class Folder:
     def __iter__(self) -> Iterator[Batch]:
         seen: set[str] = set()
         while True:
-            there = {path.name: path for path in self.folder.glob("*.safetensors")}
+            there = {path.name: path for path in self.folder.iterdir() if FILE_NAME.search(path.name)}
             new = sorted(there.keys() - seen, key=lambda name: name.rsplit(".", 2)[1])
             seen = set(there)
             for name in new:

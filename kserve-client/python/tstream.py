@@ -98,7 +98,8 @@ class Stream:
 
     ``address`` is "host:port", or a path to a socket. ``window`` is how many messages may be under way; ``rows`` how
     many each has. ``expect`` gives the datatypes and shapes that the caller counts on, by tensor name, and fails where
-    the model's are others. ``tls``, such as ``ssl.create_default_context()``, is for a port with TLS.
+    the model's are others. ``tls``, such as ``ssl.create_default_context()``, is for a port with TLS; it is set to name
+    ``tstream/1`` by ALPN, so use it for streams alone. ``timeout`` is how many seconds the server may say nothing.
     """
 
     def __init__(
@@ -238,6 +239,8 @@ class Stream:
         """Messages after ``last`` were not taken, and have no results."""
         self._draining = why
         not_taken = (self._sent - 1 - last) & 0xFFFFFFFF
+        if not_taken > self._under_way:
+            raise StreamError("MALFORMED", f"{why}; message {last} is said to be the last, and it is none of ours")
         self._under_way -= not_taken
         if not self._under_way:
             raise StreamError("UNAVAILABLE", f"{why}; {not_taken} messages were not taken")
@@ -319,6 +322,8 @@ def _name(names: list[str], number: int) -> str:
 
 def _connect(address: str, timeout: float, tls: ssl.SSLContext | None) -> socket.socket:
     if "/" in address:
+        if tls is not None:
+            raise ValueError(f"tls is given, and '{address}' is a socket in the file system, which has none")
         local = socket.socket(socket.AF_UNIX)
         local.settimeout(timeout)
         local.connect(address)
@@ -335,15 +340,7 @@ def _connect(address: str, timeout: float, tls: ssl.SSLContext | None) -> socket
     return tls.wrap_socket(connected, server_hostname=host)  # which closes it when it fails
 
 
-def _hello(
-    model: str,
-    version: str,
-    variant: str,
-    token: str,
-    options: int,
-    window: int,
-    rows: int,
-) -> bytes:
+def _hello(model: str, version: str, variant: str, token: str, options: int, window: int, rows: int) -> bytes:
     texts = [text.encode() for text in (model, version, variant, token, "", "")]
     length = 48 + sum(map(len, texts))
     padding = -length % 8

@@ -25,6 +25,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class FakeStreams implements AutoCloseable {
   private final ServerSocketChannel listening;
+  private final Thread accepting;
   private final BlockingQueue<Line> taken = new LinkedBlockingQueue<>();
 
   /** Every hello that was read. */
@@ -32,6 +33,14 @@ final class FakeStreams implements AutoCloseable {
 
   /** What is said to a hello; nothing for null. */
   volatile Function<ClientHello, @Nullable ServerReply> replies;
+
+  /** Done in place of a reply; null for a reply. */
+  volatile @Nullable Behaviour instead;
+
+  /** What is done with a connection whose hello has been read. */
+  interface Behaviour {
+    void on(Line line) throws IOException;
+  }
 
   FakeStreams(Function<ClientHello, @Nullable ServerReply> replies) throws IOException {
     this(replies, ServerSocketChannel.open(), new InetSocketAddress("127.0.0.1", 0));
@@ -53,7 +62,7 @@ final class FakeStreams implements AutoCloseable {
     this.replies = replies;
     this.listening = listening;
     listening.bind(address, 5_000);
-    Thread.ofVirtual().start(this::accept);
+    accepting = Thread.ofVirtual().start(this::accept);
   }
 
   int port() throws IOException {
@@ -75,6 +84,11 @@ final class FakeStreams implements AutoCloseable {
     try {
       ClientHello hello = line.hello();
       hellos.add(hello);
+      Behaviour other = instead;
+      if (other != null) {
+        other.on(line);
+        return;
+      }
       ServerReply reply = replies.apply(hello);
       if (reply == null) {
         return;
@@ -104,8 +118,14 @@ final class FakeStreams implements AutoCloseable {
     return taken.isEmpty();
   }
 
+  /** Nobody can connect once this has returned. */
   @Override
   public void close() throws IOException {
     listening.close();
+    try {
+      accepting.join(); // until it has let go of the socket, the system takes connections
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
   }
 }

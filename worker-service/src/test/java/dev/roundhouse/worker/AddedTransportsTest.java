@@ -103,7 +103,7 @@ class AddedTransportsTest {
     ExampleTransport.jar(jars);
     try (RunningWorker worker = start(ON, PORT);
         TransportClient.OverLines client = new TransportClient.OverLines(worker.port("line"))) {
-      client.say("a infer double:1 timeout=60000 " + X);
+      client.say("a infer double timeout=60000 " + X);
       client.say("b infer double " + X);
       client.say("nonsense");
       assertThat(List.of(client.hear(), client.hear(), client.hear()))
@@ -115,9 +115,35 @@ class AddedTransportsTest {
           .contains("roundhouse_transport_connections_open{transport=\"line\"} 1.0")
           .contains("roundhouse_transport_requests_total{transport=\"line\"} 2.0")
           .contains("roundhouse_transport_requests_open{transport=\"line\"} 0.0")
-          .contains("roundhouse_transport_events_total{event=\"bad_lines\",transport=\"line\"} 1.0")
-          .contains("roundhouse_transport_level{level=\"open\",transport=\"line\"} 0.0");
+          .contains(
+              "roundhouse_transport_events_total{event=\"bad_lines\",transport=\"line\"} 1.0");
     }
+  }
+
+  @Test
+  void shouldShowTheLevelsThatItMeasures() throws Exception {
+    jar(
+        "odd.jar",
+        "  public Transport open(TransportContext context) { context.meters().level(\"depth\", () -> 7); return this; }");
+    try (RunningWorker worker = start("--roundhouse.worker.transports.odd.enabled=true")) {
+      assertThat(worker.get("metrics", "/metrics"))
+          .contains("roundhouse_transport_level{level=\"depth\",transport=\"odd\"} 7.0");
+    }
+  }
+
+  /** Its libraries look for their parts by their thread's class loader. */
+  @Test
+  void shouldRunItsCodeWithItsOwnClassLoader() throws Exception {
+    jar(
+        "odd.jar",
+        """
+          public Transport open(TransportContext context) { check(); return this; }
+          public void start() { check(); }
+          private static void check() { if (Thread.currentThread().getContextClassLoader() != Odd.class.getClassLoader()) { throw new IllegalStateException("a strange loader"); } }
+        """);
+    ClassLoader before = Thread.currentThread().getContextClassLoader();
+    start("--roundhouse.worker.transports.odd.enabled=true").close();
+    assertThat(Thread.currentThread().getContextClassLoader()).isSameAs(before);
   }
 
   @Test
@@ -197,8 +223,10 @@ class AddedTransportsTest {
         "roundhouse.worker.transports.lime is set, and there is no transport 'lime'; there are [line]",
         "--roundhouse.worker.transports.lime.enabled=true");
 
-    jar("odd.jar", "  public String name() { return \"grpc\"; }");
-    assertRefused("The transport 'grpc' of the jar " + jars.resolve("odd.jar"));
+    for (String own : List.of("grpc", "tee")) {
+      jar("odd.jar", "  public String name() { return \"" + own + "\"; }");
+      assertRefused("The transport '" + own + "' of the jar " + jars.resolve("odd.jar"));
+    }
     jar("odd.jar", "  public String name() { return \"line\"; }");
     assertRefused("has the name of one of the jar " + jars.resolve("line.jar"));
     jar("odd.jar", "  public String name() { return \"An Odd\"; }");

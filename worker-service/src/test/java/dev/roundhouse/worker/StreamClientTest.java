@@ -33,6 +33,8 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The Java client of tensor streams at a whole worker. */
 @Timeout(120)
@@ -85,7 +87,8 @@ class StreamClientTest {
             StreamOption.ACCEPT_NOTICES);
     for (SocketAddress address : List.of(tcp(), UnixDomainSocketAddress.of(folder.resolve("s")))) {
       for (ClientHello each : List.of(hello("double"), all)) {
-        try (TensorStream stream = TensorStream.open(address, each)) {
+        Duration silence = each.equals(all) ? Duration.ofMinutes(1) : Duration.ZERO;
+        try (TensorStream stream = TensorStream.open(address, each, null, silence)) {
           Set<Long> seen = new HashSet<>();
           while (seen.size() < 300) {
             while (stream.underWay() < stream.window() && seen.size() + stream.underWay() < 300) {
@@ -103,9 +106,11 @@ class StreamClientTest {
     worker.assertHoldsNothing();
   }
 
-  @Test
-  void shouldCarryMessagesThatAreLargerThanItReadsAtATime() throws Exception {
-    try (TensorStream stream = TensorStream.open(tcp(), hello("wide"))) {
+  @ParameterizedTest
+  @ValueSource(ints = {0, 60})
+  void shouldCarryMessagesThatAreLargerThanItReadsAtATime(int seconds) throws Exception {
+    Duration silence = Duration.ofSeconds(seconds);
+    try (TensorStream stream = TensorStream.open(tcp(), hello("wide"), null, silence)) {
       float[] values = new float[WIDE];
       values[WIDE - 1] = 3;
       stream.send(floats(values));

@@ -321,6 +321,9 @@ class StreamEndsTest {
         Said result = peer.result();
         assertThat(result.status()).as(result.text()).isEqualTo(14);
       }
+      assertThat(worker.bean(Engine.class).heldBytes())
+          .as("of what the device may still read")
+          .isPositive();
       try (StreamPeer late = connect(worker)) {
         ServerReply reply = late.greet(hello("double", 4, ""));
         assertThat(reply.status()).as(reply.text()).isEqualTo(HelloStatus.NOT_READY);

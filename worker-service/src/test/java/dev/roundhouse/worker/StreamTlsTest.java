@@ -12,8 +12,11 @@ import dev.roundhouse.kserve.tstream.ClientHello;
 import dev.roundhouse.kserve.tstream.HelloStatus;
 import dev.roundhouse.kserve.tstream.RecordHeader;
 import dev.roundhouse.kserve.tstream.ServerReply;
+import dev.roundhouse.kserve.tstream.StreamOption;
 import dev.roundhouse.platform.config.StartRefusedException;
 import dev.roundhouse.transport.io.TestKeys;
+import dev.roundhouse.worker.transport.shm.ClientRegions;
+import dev.roundhouse.worker.transport.shm.SharedObject;
 import dev.roundhouse.worker.transport.tstream.StreamLoad;
 import dev.roundhouse.worker.transport.tstream.StreamLoad.End;
 import dev.roundhouse.worker.transport.tstream.StreamServer;
@@ -30,9 +33,11 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.security.KeyStore;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 import java.util.stream.Stream;
@@ -169,6 +174,43 @@ class StreamTlsTest {
   }
 
   @Test
+  void shouldStreamPlacesInSharedMemoryToo() throws Exception {
+    start(keys.certificate(), "--roundhouse.worker.shared-memory.enabled=true");
+    ClientHello hello =
+        new ClientHello(
+            1,
+            1,
+            Set.of(StreamOption.SHARED_MEMORY),
+            4,
+            1,
+            0,
+            "double",
+            "",
+            "",
+            "",
+            "r",
+            "r",
+            null);
+    ClientRegions regions = worker().bean(ClientRegions.class);
+    try (SharedObject object = new SharedObject(64)) {
+      regions.register("r", object.key(), 0, 64);
+      try (TensorStream stream =
+          TensorStream.open(
+              new InetSocketAddress("localhost", worker().port("stream")),
+              hello,
+              context(keys, null),
+              Duration.ofMinutes(1))) {
+        object.put(0, 1, 2);
+        stream.sendPlace(0, 32, null);
+        StreamResult result = stream.receive();
+        assertThat(result.isOk()).as(result.text()).isTrue();
+        assertThat(object.get(32, 2)).containsExactly(2, 4);
+      }
+      regions.unregister("");
+    }
+  }
+
+  @Test
   void shouldRefuseAClientThatTrustsAnotherOrSpeaksSomethingElse() throws Exception {
     start(keys.certificate());
     TestKeys others = new TestKeys("localhost", made("others"));
@@ -232,9 +274,17 @@ class StreamTlsTest {
       assertThat(new String(other.getInputStream().readAllBytes(), StandardCharsets.UTF_8))
           .startsWith("TSRM");
     }
-    assertThat(load().endedEver(End.PLAIN_TEXT)).isEqualTo(2);
+    try (Socket eager = new Socket(InetAddress.getLoopbackAddress(), worker().port("stream"))) {
+      eager.setSoTimeout(60_000);
+      eager.getOutputStream().write(new byte[8 << 20]); // more than the system keeps
+      eager.shutdownOutput();
+      assertThat(new String(eager.getInputStream().readAllBytes(), StandardCharsets.UTF_8))
+          .as("what it is told is not lost with what it has sent")
+          .contains("this port takes TLS only");
+    }
+    assertThat(load().endedEver(End.PLAIN_TEXT)).isEqualTo(3);
     assertThat(worker().get("metrics", "/metrics"))
-        .contains("roundhouse_stream_ended_total{reason=\"plain_text\"} 2.0");
+        .contains("roundhouse_stream_ended_total{reason=\"plain_text\"} 3.0");
   }
 
   @Test

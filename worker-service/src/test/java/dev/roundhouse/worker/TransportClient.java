@@ -342,7 +342,8 @@ interface TransportClient extends AutoCloseable {
 
     @Override
     public void abandon() throws IOException {
-      say("7 cancel");
+      socket.setSoLinger(true, 0);
+      socket.close();
     }
 
     @Override

@@ -131,6 +131,24 @@ class V1PortsTest {
   }
 
   @Test
+  void shouldCountConnectionsToEachPortForThemselves() throws Exception {
+    start(ON, GRPC, HTTP, "--roundhouse.worker.server.max-connections=1");
+
+    assertThat(stub().infer(request()).getRawOutputCount()).isOne();
+    assertThat(worker().stub().serverLive(ServerLiveRequest.getDefaultInstance()).getLive())
+        .isTrue();
+    assertThat(worker().send(infer("http", "v1-http")).statusCode()).isEqualTo(200);
+
+    assertThat(worker().get("metrics", "/metrics"))
+        .contains("roundhouse_v1_connections_open{transport=\"v1-grpc\"} 1.0")
+        .contains("roundhouse_v1_connections_limit{transport=\"v1-grpc\"} 1.0")
+        .contains("roundhouse_grpc_connections_open 1.0")
+        .contains("roundhouse_grpc_connections_limit 1.0")
+        .contains("roundhouse_v1_connections_open{transport=\"v1-http\"} 1.0")
+        .contains("roundhouse_http_connections_open 0.0");
+  }
+
+  @Test
   void shouldServeItByOneProtocolAlone() throws Exception {
     start(ON, GRPC);
 

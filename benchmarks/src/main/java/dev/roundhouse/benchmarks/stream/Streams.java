@@ -16,6 +16,8 @@ import dev.roundhouse.measure.Comparison;
 import dev.roundhouse.measure.Pairs;
 import dev.roundhouse.measure.PeerAbsentException;
 import dev.roundhouse.measure.Scratch;
+import dev.roundhouse.measure.Spinners;
+import dev.roundhouse.measure.VcpuCondition;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
 import java.net.InetAddress;
@@ -190,9 +192,6 @@ public final class Streams implements Bench {
 
     void alone(FirstNumber model, String size, String over, SocketAddress address)
         throws IOException {
-      run.say("%s: %s, one at a time, %s", name(), size, over);
-      Pairs p50 = new Pairs();
-      Pairs inStream = new Pairs();
       try (StreamClient stream = StreamClient.connect(address, model, 1);
           GrpcUnary unary = GrpcUnary.connect(worker.grpcPort(), model.request(), model.answer());
           GrpcStream grpc =
@@ -200,15 +199,22 @@ public final class Streams implements Bench {
         stream.run(1, warmUp());
         unary.run(1, warmUp());
         grpc.run(1, warmUp());
-        for (int i = 0; i < rounds(); i++) {
-          double ours = sample(stream, 1, null).load().p50Micros();
-          p50.add(ours, sample(unary, 1, null).load().p50Micros());
-          inStream.add(ours, sample(grpc, 1, null).load().p50Micros());
+        for (VcpuCondition condition : VcpuCondition.values()) {
+          String cell = "%s, one at a time, %s, %s vCPUs".formatted(size, over, condition);
+          run.say("%s: %s", name(), cell);
+          Pairs p50 = new Pairs();
+          Pairs inStream = new Pairs();
+          try (Spinners spinners = Spinners.hold(condition, run.root().idleSpinner(), scratch)) {
+            for (int i = 0; i < rounds(); i++) {
+              double ours = sample(stream, 1, null).load().p50Micros();
+              p50.add(ours, sample(unary, 1, null).load().p50Micros());
+              inStream.add(ours, sample(grpc, 1, null).load().p50Micros());
+            }
+          }
+          put(cell + " vs ModelInfer: p50", p50.compare(), "us", Goal.atMost(0.6));
+          put(cell + " vs ModelStreamInfer: p50", inStream.compare(), "us", null);
         }
       }
-      String cell = "%s, one at a time, %s".formatted(size, over);
-      put(cell + " vs ModelInfer: p50", p50.compare(), "us", Goal.atMost(0.6));
-      put(cell + " vs ModelStreamInfer: p50", inStream.compare(), "us", null);
     }
 
     private Comparison median(double[] values) {

@@ -28,7 +28,7 @@ import org.springframework.util.unit.DataSize;
  * @param stalledMessageTimeout A request that has begun to arrive, and of which neither the rest
  *     nor 16 KiB more come in so long, ends with DEADLINE_EXCEEDED.
  * @param unreadAnswerTimeout A gRPC call is given up of whose answer the client reads neither the
- *     rest nor 16 KiB more in so long.
+ *     rest nor 16 KiB more in so long, and so is a tensor stream.
  * @param http Connections over HTTP.
  * @param allowedHosts Names that the gateway is known by over HTTP, beside its addresses and
  *     localhost. A web page's request is refused whose Host is none of them, and at a loopback

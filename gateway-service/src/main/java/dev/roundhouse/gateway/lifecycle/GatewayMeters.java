@@ -6,7 +6,6 @@ import dev.roundhouse.gateway.route.Ejection;
 import dev.roundhouse.gateway.route.Hedging;
 import dev.roundhouse.gateway.route.Mode;
 import dev.roundhouse.gateway.route.ModelRoutes;
-import dev.roundhouse.gateway.route.ReplicaRouter;
 import dev.roundhouse.gateway.route.RouteListener;
 import dev.roundhouse.gateway.route.WorkLedger;
 import dev.roundhouse.gateway.schedule.Placer;
@@ -163,10 +162,9 @@ public final class GatewayMeters implements RouteListener {
       double need = state.utilization().getOrDefault(model, 0.0);
       counts.put(labels, () -> placedOn);
       needs.put(labels, () -> need);
-      ReplicaRouter router = routes.router(model);
-      if (router != null) {
-        router.items().forEach((worker, count) -> items.put(List.of(model, worker), () -> count));
-      }
+      routes
+          .items(model)
+          .forEach((worker, count) -> items.put(List.of(model, worker), () -> count));
     }
     replicas.show(counts);
     utilization.show(needs);

@@ -1,8 +1,10 @@
 package dev.roundhouse.gateway.payload;
 
+import dev.roundhouse.gateway.payload.BufferedCopy.MessageForm;
 import dev.roundhouse.platform.payload.PayloadLog;
 import dev.roundhouse.transport.forward.PassingCopy;
 import io.netty.handler.codec.http.HttpHeaders;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** Chooses which requests are copied. Thread-safe. */
@@ -15,11 +17,23 @@ public final class PayloadCopies {
 
   /** For a ModelInfer of gRPC; null when it is not copied. */
   public @Nullable PassingCopy call(String model) {
-    return payloads.takes(model) ? new CallCopy(payloads) : null;
+    return payloads.takes(model) ? copy("", () -> CallForm.INSTANCE) : null;
   }
 
   /** For an inference over HTTP; null when it is not copied. */
   public @Nullable PassingCopy request(String model, HttpHeaders headers) {
-    return payloads.takes(model) ? new HttpCopy(payloads, headers) : null;
+    return payloads.takes(model)
+        ? copy(headers.get("ce-id", ""), () -> new HttpForm(headers))
+        : null;
+  }
+
+  /** Costs no call: what cannot be copied is counted, and passes. */
+  private @Nullable PassingCopy copy(String id, Supplier<MessageForm> form) {
+    try {
+      return new BufferedCopy(payloads, id, form.get());
+    } catch (RuntimeException | Error e) {
+      payloads.failed(e);
+      return null;
+    }
   }
 }

@@ -1,7 +1,6 @@
 package dev.roundhouse.gateway.route;
 
 import dev.roundhouse.gateway.fleet.Fleet;
-import dev.roundhouse.gateway.fleet.ModelView;
 import dev.roundhouse.gateway.fleet.WorkerView;
 import dev.roundhouse.gateway.payload.PayloadCopies;
 import dev.roundhouse.gateway.placement.Placement;
@@ -18,20 +17,18 @@ import dev.roundhouse.transport.forward.PassingCopy;
 import io.grpc.Status;
 import io.grpc.StatusException;
 import java.nio.ByteBuffer;
-import java.nio.charset.StandardCharsets;
-import java.util.Comparator;
-import java.util.List;
+import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Collectors;
-import java.util.zip.CRC32C;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Gives each inference to a worker. A stream stays with the worker of its first request, and the
- * requests of a sequence go to the one chosen by its name, as long as the same workers serve the
- * model: its state is there. Thread-safe, never waits.
+ * Gives each inference to a worker, by a {@link FleetRouter}. A stream stays with the worker of its
+ * first request, and the requests of a sequence go to the same worker: its state is there. Where
+ * only some workers take tensor streams, those have a router of their own. Thread-safe, never
+ * waits.
  */
 public final class ModelRoutes implements CallRouter {
   private static final String UNARY =
@@ -59,14 +56,10 @@ public final class ModelRoutes implements CallRouter {
   private final @Nullable PayloadCopies copies;
   private final Map<String, WorkLedger> ledgers = new ConcurrentHashMap<>();
   private final Map<String, WorkerCalls> calls = new ConcurrentHashMap<>();
-  private final Map<String, ReplicaRouter> routers = new ConcurrentHashMap<>();
-  private volatile RouteSettings settings;
-  private volatile Fleet fleet = Fleet.EMPTY;
+  private final FleetRouter everyone;
 
-  /** Those of its workers that take tensor streams. */
-  private volatile Fleet streaming = Fleet.EMPTY;
-
-  private volatile Placement placement = Placement.NONE;
+  /** Of those workers that take tensor streams. */
+  private final FleetRouter streaming;
 
   /**
    * @param refresh called when a worker lacks what it was seen with; returns at once
@@ -86,7 +79,6 @@ public final class ModelRoutes implements CallRouter {
       SpanExport spans,
       boolean servesV1,
       @Nullable PayloadCopies copies) {
-    this.settings = settings;
     this.servesV1 = servesV1;
     this.copies = copies;
     tracesCalls = spans.contexts() != null;
@@ -100,36 +92,58 @@ public final class ModelRoutes implements CallRouter {
             this::calls,
             tracesCalls ? spans : null);
     descriptions = context.withoutSpans();
+    everyone = new FleetRouter(context, settings);
+    streaming = new FleetRouter(context, settings);
   }
 
   /** Changes how requests are distributed, from the next one on. */
   public void set(RouteSettings changed) {
-    settings = changed;
+    everyone.set(changed);
+    streaming.set(changed);
   }
 
   public RouteSettings settings() {
-    return settings;
+    return everyone.settings();
   }
 
   /** The workers as they were last seen. */
   public Fleet fleet() {
-    return fleet;
+    return everyone.fleet();
   }
 
-  /** A model's requests by replica; null when it was never requested. */
-  public @Nullable ReplicaRouter router(String model) {
-    return routers.get(model);
+  /** What a worker was given of a model. */
+  public ReplicaRouter.Load load(String model, String worker) {
+    return load(everyone, model, worker).plus(load(streaming, model, worker));
+  }
+
+  private static ReplicaRouter.Load load(FleetRouter by, String model, String worker) {
+    ReplicaRouter router = by.known(model);
+    return router == null ? ReplicaRouter.Load.NONE : router.load(worker);
+  }
+
+  /** A model's outstanding items, by those workers that its requests may be given to. */
+  public Map<String, Long> items(String model) {
+    Map<String, Long> all = new HashMap<>();
+    for (FleetRouter each : new FleetRouter[] {everyone, streaming}) {
+      ReplicaRouter router = each.known(model);
+      if (router != null) {
+        router.items().forEach((worker, count) -> all.merge(worker, count, Long::sum));
+      }
+    }
+    return all;
   }
 
   /** The workers have been checked. */
   public void seen(Fleet now) {
-    fleet = now;
-    streaming = now.streaming();
+    everyone.seen(now);
+    streaming.seen(now.streaming());
+    if (streaming.fleet() == now) {
+      streaming.rest();
+    }
     Set<String> names = now.workers().stream().map(WorkerView::name).collect(Collectors.toSet());
     context.ejection().retain(names);
     calls.keySet().retainAll(names);
-    routers.keySet().removeIf(model -> now.serving(model).isEmpty());
-    context.hedging().retain(routers.keySet());
+    context.hedging().retain(everyone.models());
     ledgers
         .entrySet()
         .removeIf(each -> !names.contains(each.getKey()) && isIdle(each.getKey(), each.getValue()));
@@ -137,12 +151,13 @@ public final class ModelRoutes implements CallRouter {
 
   /** No call is open or may still be given: a worker that comes back goes on with its own. */
   private boolean isIdle(String worker, WorkLedger ledger) {
-    return ledger.open() == 0 && routers.values().stream().noneMatch(each -> each.knows(worker));
+    return ledger.open() == 0 && !everyone.knows(worker) && !streaming.knows(worker);
   }
 
   /** Models have been placed. */
   public void placed(Placement now) {
-    placement = now;
+    everyone.placed(now);
+    streaming.placed(now);
   }
 
   /** A worker's outstanding work. */
@@ -225,12 +240,12 @@ public final class ModelRoutes implements CallRouter {
       if (caller != null) {
         caller.requireModel(head.model());
       }
-      return description(head.model());
+      return everyone.description(head.model(), descriptions);
     }
     if (caller != null) {
       caller.infer(head.model());
     }
-    return route(head, method.equals(UNARY));
+    return everyone.route(head, method.equals(UNARY));
   }
 
   /**
@@ -239,7 +254,7 @@ public final class ModelRoutes implements CallRouter {
    * @throws StatusException UNAVAILABLE when no worker is ready
    */
   public RouteAttempt routeOnce(RequestHead head) throws StatusException {
-    return route(head, false);
+    return everyone.route(head, false);
   }
 
   /**
@@ -248,7 +263,7 @@ public final class ModelRoutes implements CallRouter {
    * @throws StatusException NOT_FOUND when no worker has the model, UNAVAILABLE when none is ready
    */
   public RouteAttempt route(RequestHead head) throws StatusException {
-    return route(head, true);
+    return everyone.route(head, true);
   }
 
   /**
@@ -257,137 +272,14 @@ public final class ModelRoutes implements CallRouter {
    * @throws StatusException UNAVAILABLE when no worker that takes any is ready
    */
   public RouteAttempt stream(RequestHead head) throws StatusException {
-    Fleet now = streaming;
-    if (now.ready().isEmpty() && !fleet.ready().isEmpty()) {
+    Fleet now = streaming.fleet(); // the same as everyone's where every worker takes streams
+    if (now.ready().isEmpty() && !everyone.fleet().ready().isEmpty()) {
       throw Status.UNAVAILABLE
           .withDescription(
               "no worker that is ready takes tensor streams; set roundhouse.worker.stream.port at workers, or roundhouse.gateway.workers.NAME.stream here")
           .asException();
     }
-    return route(now, head, false);
-  }
-
-  /**
-   * @param mayHedge whether a second worker may be asked beside the first
-   */
-  private RouteAttempt route(RequestHead head, boolean mayHedge) throws StatusException {
-    return route(fleet, head, mayHedge);
-  }
-
-  private RouteAttempt route(Fleet now, RequestHead head, boolean mayHedge) throws StatusException {
-    String model = head.model();
-    int items = now.items(model, head.rows());
-    long work = settings.basis().nanos(now, model, items);
-    List<WorkerView> serving = context.ejection().without(now.serving(model));
-    if (serving.isEmpty()) {
-      WorkerView refusing = whoCanRefuse(now, model);
-      Reservation place = context.reserve(refusing.name(), work);
-      return new RouteAttempt(
-          context, model, items, List.of(refusing), null, work, true, Route.NEVER, place);
-    }
-    ReplicaRouter router = router(now, model, serving);
-    if (!head.sequence().isEmpty()) {
-      String home = homeOf(head, now.serving(model));
-      Reservation known = router.reserveAt(home, items, work);
-      Reservation place = known == null ? context.reserve(home, work) : known;
-      return new RouteAttempt(
-          context, model, items, now.serving(model), null, work, true, Route.NEVER, place);
-    }
-    Reservation place =
-        settings.mode() == Mode.LEAST_OUTSTANDING
-            ? router.reserveLeast(name -> begin(now, name, model), items, work)
-            : router.reserve(items, work);
-    boolean hasSecond = mayHedge && router.workers().size() > 1;
-    long hedgeAfter = hasSecond ? context.hedging().begin(model) : Route.NEVER;
-    return new RouteAttempt(context, model, items, serving, router, work, false, hedgeAfter, place);
-  }
-
-  private RouteAttempt description(String model) throws StatusException {
-    Fleet now = fleet;
-    List<WorkerView> serving = context.ejection().without(now.serving(model));
-    List<WorkerView> asked = serving.isEmpty() ? List.of(whoCanRefuse(now, model)) : serving;
-    Reservation place = context.reserve(asked.getFirst().name(), 0);
-    return new RouteAttempt(descriptions, model, 0, asked, null, 0, false, Route.NEVER, place);
-  }
-
-  /** For a model that no one serves, a worker that has it, or any, can best say what is wrong. */
-  private WorkerView whoCanRefuse(Fleet now, String model) throws StatusException {
-    context.refresh().run();
-    List<WorkerView> ready = now.ready();
-    if (ready.isEmpty()) {
-      throw Status.UNAVAILABLE.withDescription("no worker is ready").asException();
-    }
-    return ready.stream()
-        .filter(worker -> worker.models().containsKey(model))
-        .findFirst()
-        .orElse(ready.getFirst());
-  }
-
-  /** Keeps a model's rotation, runs and counts while it is served. */
-  private ReplicaRouter router(Fleet now, String model, List<WorkerView> serving) {
-    List<String> placed =
-        settings.mode() == Mode.LPT_PACKING ? placed(model, serving) : List.<String>of();
-    List<String> workers = placed.isEmpty() ? names(now, model, serving) : placed;
-    boolean inTurn = placed.isEmpty() && settings.mode() != Mode.LEAST_OUTSTANDING;
-    FillMode fill = inTurn ? FillMode.RUN : settings.fillMode();
-    OpeningPolicy opening = inTurn ? OpeningPolicy.FILL_RR : settings.opening();
-    long quantum = inTurn ? 1 : ReplicaRouter.quantum(settings.fillFactor(), now.maxBatch(model));
-    ReplicaRouter known = routers.get(model);
-    if (known != null && known.with(fill, opening, quantum, workers, this::ledger) == known) {
-      return known;
-    }
-    return routers.compute(
-        model,
-        (name, last) ->
-            last == null
-                ? new ReplicaRouter(fill, opening, quantum, workers, this::ledger)
-                : last.with(fill, opening, quantum, workers, this::ledger));
-  }
-
-  private static List<String> names(Fleet now, String model, List<WorkerView> serving) {
-    List<String> all = now.servingNames(model);
-    return all.size() == serving.size() ? all : serving.stream().map(WorkerView::name).toList();
-  }
-
-  /** The workers of its placement that serve it now. */
-  private List<String> placed(String model, List<WorkerView> serving) {
-    List<String> placed = placement.workers(model);
-    for (String worker : placed) {
-      if (!contains(serving, worker)) {
-        return placed.stream().filter(each -> contains(serving, each)).toList();
-      }
-    }
-    return placed;
-  }
-
-  private static boolean contains(List<WorkerView> workers, String name) {
-    for (WorkerView worker : workers) {
-      if (worker.name().equals(name)) {
-        return true;
-      }
-    }
-    return false;
-  }
-
-  /** Expected time until a worker would begin a request, in nanoseconds. */
-  private long begin(Fleet now, String worker, String model) {
-    ModelView view = now.worker(worker).models().get(model);
-    long load = view == null || view.resident() ? 0 : view.loadNanos();
-    return ledger(worker).nanos() + load;
-  }
-
-  /** The worker with the highest hash of sequence and name: few move when workers come or go. */
-  private static String homeOf(RequestHead head, List<WorkerView> serving) {
-    return serving.stream()
-        .map(WorkerView::name)
-        .max(Comparator.comparingLong(name -> hash(head, name)))
-        .orElseThrow();
-  }
-
-  private static long hash(RequestHead head, String worker) {
-    CRC32C hash = new CRC32C();
-    hash.update(
-        (head.model() + "\n" + head.sequence() + "\n" + worker).getBytes(StandardCharsets.UTF_8));
-    return hash.getValue();
+    FleetRouter by = now == everyone.fleet() ? everyone : streaming;
+    return by.route(head, false);
   }
 }

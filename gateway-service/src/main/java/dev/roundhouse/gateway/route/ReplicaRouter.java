@@ -201,6 +201,10 @@ public final class ReplicaRouter {
   public record Load(long items, long routed) {
     /** Nothing yet. */
     public static final Load NONE = new Load(0, 0);
+
+    Load plus(Load other) {
+      return new Load(items + other.items, routed + other.routed);
+    }
   }
 
   /** Items of a full batch. */
@@ -216,6 +220,13 @@ public final class ReplicaRouter {
   boolean knows(String worker) {
     synchronized (lock) {
       return known.containsKey(worker);
+    }
+  }
+
+  /** True when all of its requests have been answered. */
+  boolean isOver() {
+    synchronized (lock) {
+      return known.values().stream().allMatch(each -> each.items == 0);
     }
   }
 

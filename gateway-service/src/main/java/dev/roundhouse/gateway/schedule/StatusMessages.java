@@ -20,7 +20,6 @@ import java.util.Collection;
 import java.util.Comparator;
 import java.util.List;
 import java.util.TreeMap;
-import org.jspecify.annotations.Nullable;
 
 /** What holds, in the messages of the gateway's control service. */
 final class StatusMessages {
@@ -119,17 +118,14 @@ final class StatusMessages {
             .setWeightNbytes(model.weightBytes())
             .setPlaced(!placed.isEmpty())
             .setDrifted(model.hosts().size() < ready);
-    ReplicaRouter router = routes.router(name);
     workers.stream()
         .limit(mostReplicas)
-        .map(worker -> replica(worker, router, 1.0 / workers.size()))
+        .map(worker -> replica(worker, routes.load(name, worker), 1.0 / workers.size()))
         .forEach(status::addReplicas);
     return status.build();
   }
 
-  private static ReplicaPlacement replica(
-      String worker, @Nullable ReplicaRouter router, double weight) {
-    ReplicaRouter.Load load = router == null ? ReplicaRouter.Load.NONE : router.load(worker);
+  private static ReplicaPlacement replica(String worker, ReplicaRouter.Load load, double weight) {
     return ReplicaPlacement.newBuilder()
         .setWorker(worker)
         .setWeight(weight)

@@ -38,6 +38,8 @@ final class ClientStream extends ChannelInboundHandlerAdapter
   /** For a client to close its side once its worker has ended: as long as a worker waits. */
   private static final long LINGER_NANOS = TimeUnit.SECONDS.toNanos(5);
 
+  private static final byte[] NOTHING = {};
+
   private final StreamGate gate;
   private final Channel channel;
   private final ConnectionMemory memory;
@@ -47,7 +49,9 @@ final class ClientStream extends ChannelInboundHandlerAdapter
 
   private State state = State.GREETING;
   private @Nullable CallerRights rights;
-  private byte[] passedOn = new byte[0];
+
+  /** What workers are told, while they are asked. */
+  private byte[] passedOn = NOTHING;
 
   /** What the client has sent behind its hello, and before a worker has taken the stream. */
   private ByteBuf early = Unpooled.EMPTY_BUFFER;
@@ -71,7 +75,7 @@ final class ClientStream extends ChannelInboundHandlerAdapter
     this.gate = gate;
     this.channel = channel;
     this.memory = memory;
-    hello = new HelloReader(channel, gate.times().hello().toNanos(), this::onNoHello);
+    hello = new HelloReader(channel, memory, gate.times().hello().toNanos(), this::onNoHello);
   }
 
   @Override
@@ -130,11 +134,13 @@ final class ClientStream extends ChannelInboundHandlerAdapter
     if (rights != null) {
       rights.infer(said.model());
     }
-    passedOn = passedOn(said.saying(token.passedOn(memory.peerNumber(), rights)));
+    byte[] told = passedOn(said.saying(token.passedOn(memory.peerNumber(), rights)));
     RouteAttempt first =
         gate.routes().stream(
             new RequestHead(said.model(), said.version(), "", Math.max(1, said.rows())));
     state = State.ASKING;
+    passedOn = told;
+    memory.add(Kept.MESSAGE, told.length);
     channel.config().setAutoRead(false); // what comes now is for the worker
     ask(first);
   }
@@ -162,13 +168,24 @@ final class ClientStream extends ChannelInboundHandlerAdapter
     return taken;
   }
 
+  private void forgetHello() {
+    memory.giveBack(Kept.MESSAGE, passedOn.length);
+    passedOn = NOTHING;
+  }
+
   // --- the workers
 
   private void ask(RouteAttempt next) {
     route = next;
-    WorkerHello to = new WorkerHello(gate, next.worker(), next.stream(), passedOn, this);
-    asked = to;
-    to.begin(channel.eventLoop());
+    try {
+      WorkerHello to =
+          new WorkerHello(
+              gate.sockets(), gate.times().reply(), next.worker(), next.stream(), passedOn, this);
+      asked = to;
+      to.begin(channel.eventLoop());
+    } catch (Throwable e) { // an Error too: the client would wait for ever
+      exceptionCaught(e);
+    }
   }
 
   private void endRoute(Status status) {
@@ -194,8 +211,10 @@ final class ClientStream extends ChannelInboundHandlerAdapter
   public void taken(Channel worker, ByteBuf said) {
     asked = null;
     state = State.OPEN;
+    forgetHello();
     gate.counts().begun();
-    Splice made = new Splice(channel, worker, memory, LINGER_NANOS, this);
+    Splice.Times times = new Splice.Times(LINGER_NANOS, gate.times().unread().toNanos());
+    Splice made = new Splice(channel, worker, memory, times, this);
     splice = made;
     made.begin(takeEarly(), said);
   }
@@ -244,6 +263,7 @@ final class ClientStream extends ChannelInboundHandlerAdapter
               case COMPLETE -> End.COMPLETE;
               case CLIENT_LOST -> End.CLIENT_LOST;
               case SERVER_LOST -> End.WORKER_LOST;
+              case UNREAD -> End.UNREAD;
               case RELIEVED -> End.RELIEVED;
               case FAILED -> End.FAILED;
             });
@@ -253,7 +273,7 @@ final class ClientStream extends ChannelInboundHandlerAdapter
     endRoute(
         switch (how) {
           case COMPLETE -> Status.OK;
-          case CLIENT_LOST, RELIEVED -> Status.CANCELLED;
+          case CLIENT_LOST, UNREAD, RELIEVED -> Status.CANCELLED;
           case SERVER_LOST -> lost();
           case FAILED -> Status.INTERNAL;
         });
@@ -285,6 +305,7 @@ final class ClientStream extends ChannelInboundHandlerAdapter
   private void end() {
     state = State.OVER;
     hello.close();
+    forgetHello();
     takeEarly().release();
     if (asked != null) {
       asked.takeBack();
@@ -351,11 +372,18 @@ final class ClientStream extends ChannelInboundHandlerAdapter
   public void exceptionCaught(ChannelHandlerContext context, Throwable cause) {
     if (state == State.OPEN) {
       context.fireExceptionCaught(cause);
-      return;
+    } else {
+      exceptionCaught(cause);
     }
+  }
+
+  private void exceptionCaught(Throwable cause) {
     if (!(cause instanceof IOException)) { // that is a client which has gone
-      gate.counts().ended(End.FAILED);
+      if (state != State.OVER) {
+        gate.counts().ended(End.FAILED);
+      }
       gate.warn(cause);
+      end(); // it is counted
     }
     channel.close();
   }

@@ -21,6 +21,8 @@ public final class StreamCounts extends StreamPortLoad {
     CLIENT_LOST,
     /** Its worker's connection was reset or lost. */
     WORKER_LOST,
+    /** Its client did not read what its worker had sent. */
+    UNREAD,
     /** One side did not take what it was sent, and others needed the memory. */
     RELIEVED,
     /** Something was wrong in the gateway. */
@@ -45,6 +47,11 @@ public final class StreamCounts extends StreamPortLoad {
   /** Connections ended since the start. */
   public long endedEver(End how) {
     return ended[how.ordinal()].sum();
+  }
+
+  @Override
+  protected void failedToOpen() {
+    ended(End.FAILED);
   }
 
   void begun() {

@@ -37,17 +37,19 @@ public final class StreamGate {
    *
    * @param hello for a whole hello of a client
    * @param reply for a worker's reply to it
-   * @param silence of a worker's kernel, after which its connection is lost
+   * @param unread for a client to read what its worker has sent
    */
-  public record Times(Duration hello, Duration reply, Duration silence) {}
+  public record Times(Duration hello, Duration reply, Duration unread) {}
 
   /**
+   * @param sockets to workers
    * @param texts error texts for clients
-   * @param failed called when a thread that serves sockets has ended
+   * @param failed called when a thread that serves sockets has ended, or a socket listens no more
    */
   public StreamGate(
       StreamPortSettings settings,
       Times times,
+      SpliceSockets sockets,
       ModelRoutes routes,
       Access access,
       ClientText texts,
@@ -56,7 +58,7 @@ public final class StreamGate {
     this.routes = routes;
     this.access = new StreamAccess(access);
     this.times = times;
-    sockets = new SpliceSockets(times.silence());
+    this.sockets = sockets;
     port =
         new StreamPort(
             settings,

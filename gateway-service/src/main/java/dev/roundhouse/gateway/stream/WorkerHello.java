@@ -3,11 +3,11 @@ package dev.roundhouse.gateway.stream;
 import dev.roundhouse.kserve.tstream.HelloStatus;
 import dev.roundhouse.kserve.tstream.MalformedStreamException;
 import dev.roundhouse.kserve.tstream.ServerReply;
+import dev.roundhouse.transport.forward.SpliceSockets;
 import io.grpc.Status;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.Channel;
-import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.EventLoop;
@@ -15,6 +15,7 @@ import io.netty.channel.socket.ChannelInputShutdownEvent;
 import io.netty.channel.unix.DomainSocketAddress;
 import io.netty.util.concurrent.Future;
 import java.net.SocketAddress;
+import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
@@ -23,7 +24,8 @@ import org.jspecify.annotations.Nullable;
  * the worker's connection belongs to.
  */
 final class WorkerHello extends ChannelInboundHandlerAdapter {
-  private final StreamGate gate;
+  private final SpliceSockets sockets;
+  private final Duration patience;
   private final SocketAddress worker;
   private final String name;
   private final byte[] hello;
@@ -55,10 +57,18 @@ final class WorkerHello extends ChannelInboundHandlerAdapter {
   }
 
   /**
+   * @param patience for a reply
    * @param name of the worker
    */
-  WorkerHello(StreamGate gate, String name, SocketAddress worker, byte[] hello, Outcome outcome) {
-    this.gate = gate;
+  WorkerHello(
+      SpliceSockets sockets,
+      Duration patience,
+      String name,
+      SocketAddress worker,
+      byte[] hello,
+      Outcome outcome) {
+    this.sockets = sockets;
+    this.patience = patience;
     this.name = "worker '" + name + "'";
     this.worker = worker;
     this.hello = hello;
@@ -66,14 +76,8 @@ final class WorkerHello extends ChannelInboundHandlerAdapter {
   }
 
   void begin(EventLoop loop) {
-    ChannelFuture connecting = gate.sockets().connect(loop, worker, this);
-    channel = connecting.channel();
-    connecting.addListener(
-        done -> {
-          if (!done.isSuccess()) {
-            fail(ReplyStatus.unreachable(name, why(done.cause())));
-          }
-        });
+    channel =
+        sockets.connect(loop, worker, this, why -> fail(ReplyStatus.unreachable(name, why(why))));
   }
 
   /** Without the path of a socket, which is not the client's to know. */
@@ -87,7 +91,7 @@ final class WorkerHello extends ChannelInboundHandlerAdapter {
   /** The reply is not wanted any more. */
   void takeBack() {
     end();
-    if (channel != null) {
+    if (channel != null && channel.isOpen()) { // another may have no event loop to close it on
       channel.close();
     }
   }
@@ -106,8 +110,8 @@ final class WorkerHello extends ChannelInboundHandlerAdapter {
                     fail(
                         ReplyStatus.lost(
                             "%s has not replied to a hello within %d ms"
-                                .formatted(name, gate.times().reply().toMillis()))),
-                gate.times().reply().toNanos(),
+                                .formatted(name, patience.toMillis()))),
+                patience.toNanos(),
                 TimeUnit.NANOSECONDS);
     context.writeAndFlush(Unpooled.wrappedBuffer(hello));
   }

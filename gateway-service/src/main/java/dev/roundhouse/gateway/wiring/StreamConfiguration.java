@@ -12,6 +12,7 @@ import dev.roundhouse.platform.config.StartRefusedException;
 import dev.roundhouse.platform.process.DescriptorShare;
 import dev.roundhouse.platform.text.ClientText;
 import dev.roundhouse.platform.tstream.StreamPortSettings;
+import dev.roundhouse.transport.forward.SpliceSockets;
 import dev.roundhouse.transport.memory.PeerMemory;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Condition;
@@ -71,8 +72,11 @@ class StreamConfiguration {
             StreamGate.CONNECTION_BYTES);
     StreamGate.Times times =
         new StreamGate.Times(
-            own.handshakeTimeout(), properties.health().timeout(), properties.health().silence());
-    return new StreamGate(settings, times, routes, access, texts, memory, failure::fail);
+            own.handshakeTimeout(),
+            properties.health().timeout(),
+            properties.server().unreadAnswerTimeout());
+    SpliceSockets sockets = new SpliceSockets(properties.health().silence());
+    return new StreamGate(settings, times, sockets, routes, access, texts, memory, failure::fail);
   }
 
   @Bean

@@ -246,7 +246,12 @@ class TransportConfiguration {
                         grpc.getPort(),
                         port(environment, "local.server.port"),
                         port(environment, "local.management.port"))
-                + streams.stream().map(each -> " stream=" + each.port()).findAny().orElse(""),
+                + streams.stream()
+                    .map(StreamGate::port)
+                    .filter(port -> port > 0) // none where there is only a socket
+                    .map(port -> " stream=" + port)
+                    .findAny()
+                    .orElse(""),
         new Announcer(environment, System.out));
   }
 

@@ -1,8 +1,8 @@
 package dev.roundhouse.gateway.wiring;
 
 import dev.roundhouse.gateway.calls.FleetCalls;
+import dev.roundhouse.gateway.calls.FleetRegions;
 import dev.roundhouse.gateway.calls.SharedRegions;
-import dev.roundhouse.gateway.calls.V1Regions;
 import dev.roundhouse.gateway.calls.V1Statuses;
 import dev.roundhouse.gateway.config.GatewayProperties;
 import dev.roundhouse.gateway.fleet.Workers;
@@ -30,7 +30,7 @@ class V1Configuration {
         readiness,
         calls,
         new V1Statuses(workers, properties.health().timeout()),
-        new V1Regions(regions, calls),
+        new FleetRegions(regions, calls),
         texts);
   }
 }

@@ -34,6 +34,9 @@ import org.junit.jupiter.params.provider.ValueSource;
 class ModelRoutesTest {
   private static final Status UNREACHED = Status.UNAVAILABLE.withCause(new ConnectException());
 
+  private static final InetSocketAddress STREAMS =
+      InetSocketAddress.createUnresolved("streams", 8003);
+
   private static final ModelView HOT = new ModelView(true, true, 5_000_000);
   private static final ModelView COLD = new ModelView(true, false, 5_000_000);
   private static final ModelView FAILED = new ModelView(false, false, 0);
@@ -345,6 +348,82 @@ class ModelRoutesTest {
     assertThatThrownBy(() -> routes.route(new RequestHead("m", "", "", 1)))
         .isInstanceOf(StatusException.class)
         .hasMessage("UNAVAILABLE: no worker is ready");
+  }
+
+  private static Fleet mixed(String taking) {
+    return new Fleet(
+        IntStream.range(0, 4)
+            .mapToObj(i -> worker(i, true, Map.of("m", HOT)))
+            .map(
+                each ->
+                    taking.contains(each.name().substring(1))
+                        ? new WorkerView(
+                            each.name(), each.address(), STREAMS, each.ready(), each.models())
+                        : each)
+            .toList(),
+        Map.of());
+  }
+
+  private String streams(ModelRoutes routes, int count) throws StatusException {
+    StringBuilder workers = new StringBuilder();
+    for (int i = 0; i < count; i++) {
+      RouteAttempt route = routes.stream(new RequestHead("m", "", "", 1));
+      open.add(route);
+      workers.append(route.worker().substring(1));
+    }
+    return workers.toString();
+  }
+
+  @Test
+  void shouldTakeTurnsOfStreamsAmongThoseThatTakeThemAndOfCallsAmongAll() throws Exception {
+    ModelRoutes routes = routes(Mode.ROUND_ROBIN, mixed("13"));
+    StringBuilder calls = new StringBuilder();
+    StringBuilder streams = new StringBuilder();
+    for (int i = 0; i < 8; i++) {
+      calls.append(workers(routes, "m", 1));
+      streams.append(streams(routes, 1));
+    }
+    assertThat(calls.toString()).isEqualTo("01230123");
+    assertThat(streams.toString()).isEqualTo("13131313");
+    assertThat(routes.load("m", "w0").routed()).isEqualTo(2);
+    assertThat(routes.load("m", "w1").routed()).as("calls and streams").isEqualTo(6);
+    assertThat(routes.items("m")).containsEntry("w0", 2L).containsEntry("w1", 6L);
+    assertThat(routes.ledger("w1").open()).isEqualTo(6);
+    open.forEach(route -> route.ended(Status.OK));
+    assertThat(routes.items("m")).containsEntry("w0", 0L).containsEntry("w1", 0L);
+  }
+
+  @Test
+  void shouldAskOfStreamsOnlyThoseThatTakeThem() throws Exception {
+    ModelRoutes routes = routes(Mode.ROUND_ROBIN, mixed("02"));
+    RouteAttempt first = routes.stream(new RequestHead("m", "", "", 1));
+    RouteAttempt second = Objects.requireNonNull(first.other(UNREACHED));
+    assertThat(Set.of(first.worker(), second.worker())).containsExactlyInAnyOrder("w0", "w2");
+    assertThat(second.other(UNREACHED)).isNull();
+    second.ended(UNREACHED);
+    routes.seen(mixed(""));
+    assertThatThrownBy(() -> routes.stream(new RequestHead("m", "", "", 1)))
+        .hasMessageContaining("no worker that is ready takes tensor streams");
+  }
+
+  @Test
+  void shouldTakeTurnsOfStreamsAndCallsTogetherWhereAllTakeStreams() throws Exception {
+    ModelRoutes routes = routes(Mode.ROUND_ROBIN, mixed("0123"));
+    assertThat(workers(routes, "m", 2) + streams(routes, 3)).isEqualTo("01230");
+  }
+
+  @Test
+  void shouldForgetAWorkerThatOnlyStreamsKnewOnceAllTakeStreams() throws Exception {
+    ModelRoutes routes = routes(Mode.ROUND_ROBIN, mixed("13"));
+    assertThat(streams(routes, 2)).isEqualTo("13");
+    WorkLedger gone = routes.ledger("w3");
+    Fleet now = new Fleet(mixed("012").workers().subList(0, 3), Map.of());
+    routes.seen(now);
+    assertThat(routes.load("m", "w3").items()).as("its stream is open").isEqualTo(1);
+    assertThat(routes.ledger("w3")).isSameAs(gone);
+    open.forEach(route -> route.ended(Status.OK));
+    routes.seen(now);
+    assertThat(routes.ledger("w3")).isNotSameAs(gone);
   }
 
   @Test

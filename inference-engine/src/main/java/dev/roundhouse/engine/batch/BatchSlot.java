@@ -54,6 +54,9 @@ public final class BatchSlot extends BatchMembers implements AutoCloseable {
   /** By input; null for those that stand in the staging memory. */
   private @Nullable MemorySegment[] placed = NONE_PLACED;
 
+  /** Inputs that {@link #placed} tells of; 0 when all stand in the staging memory. */
+  private int placedCount;
+
   private @Nullable Execution execution;
   private long expectedNanos;
   private long inputNanos;
@@ -167,7 +170,7 @@ public final class BatchSlot extends BatchMembers implements AutoCloseable {
   }
 
   private MemorySegment source(ProgramLayout layout, int input) {
-    MemorySegment place = input < placed.length ? placed[input] : null;
+    MemorySegment place = input < placedCount ? placed[input] : null;
     return place == null ? layout.staged(input, staging) : place;
   }
 
@@ -177,25 +180,25 @@ public final class BatchSlot extends BatchMembers implements AutoCloseable {
    * @param memory as long as the program's input; null for the staging memory
    */
   void place(int input, @Nullable MemorySegment memory) {
-    if (memory == null && placed.length == 0) {
+    if (memory == null && placedCount == 0) {
       return;
     }
-    int inputs = program().layout().inputCount();
-    if (placed.length != inputs) {
-      placed = Arrays.copyOf(placed, inputs);
+    placedCount = program().layout().inputCount();
+    if (placed.length < placedCount) {
+      placed = Arrays.copyOf(placed, placedCount);
     }
     placed[input] = memory;
   }
 
   /** True for an input that lies outside the staging memory. */
   boolean isPlaced(int input) {
-    return input < placed.length && placed[input] != null;
+    return input < placedCount && placed[input] != null;
   }
 
   /** True when a run reads memory of its members: none of them may be let go before it is over. */
   public boolean readsMembers() {
-    for (MemorySegment each : placed) {
-      if (each != null) {
+    for (int input = 0; input < placedCount; input++) {
+      if (placed[input] != null) {
         return true;
       }
     }
@@ -204,18 +207,23 @@ public final class BatchSlot extends BatchMembers implements AutoCloseable {
 
   /** True when no input had to be copied. */
   public boolean isInPlace() {
-    for (MemorySegment each : placed) {
-      if (each == null) {
+    for (int input = 0; input < placedCount; input++) {
+      if (placed[input] == null) {
         return false;
       }
     }
-    return placed.length > 0;
+    return placedCount > 0;
   }
 
   /** Gives its uploads back, to be assembled again. */
   public void disarm() {
     closeUploads();
-    Arrays.fill(placed, null);
+    forgetPlaces();
+  }
+
+  private void forgetPlaces() {
+    Arrays.fill(placed, 0, placedCount, null);
+    placedCount = 0;
   }
 
   /** Of the run, inputs first; set by {@link #arm}. */
@@ -276,7 +284,7 @@ public final class BatchSlot extends BatchMembers implements AutoCloseable {
         closeUploads();
       } finally {
         forget();
-        Arrays.fill(placed, null);
+        forgetPlaces();
         lane = null;
         program = null;
         state = State.FREE;

@@ -29,7 +29,9 @@ public interface TensorData {
   }
 
   /**
-   * Copies {@code length} bytes starting at {@code offset}.
+   * Copies {@code length} bytes starting at {@code offset}, and does nothing else: called by the
+   * thread that runs the device, for which all models wait. No locks, no I/O, nothing that may
+   * block.
    *
    * @throws IndexOutOfBoundsException when either range is outside its memory
    */

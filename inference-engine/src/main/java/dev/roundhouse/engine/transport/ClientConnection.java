@@ -42,14 +42,16 @@ public interface ClientConnection extends AutoCloseable {
    * Counts memory that the client makes the transport keep, before it is allocated: a request while
    * it arrives, an answer that was copied and is not sent yet.
    *
-   * @throws ClientRefusedException NO_ROOM, with the numbers and what to do; nothing is counted
-   *     then
+   * @throws ClientRefusedException NO_ROOM, with the numbers and what to do, or UNAVAILABLE when
+   *     the connection is closed; nothing is counted then
+   * @throws IllegalArgumentException when it is negative
    */
   void take(long bytes) throws ClientRefusedException;
 
   /**
    * Counts memory as free again.
    *
+   * @throws IllegalArgumentException when it is negative
    * @throws IllegalStateException when that is more than was taken
    */
   void giveBack(long bytes);

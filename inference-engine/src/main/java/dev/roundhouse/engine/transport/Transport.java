@@ -36,6 +36,8 @@ public interface Transport {
    * threads, and every {@link ClientConnection}. What is not answered within the budget is given
    * up: its requests are cancelled, its connections closed.
    *
+   * <p>The server interrupts it when it takes much longer.
+   *
    * @param budget time to wait; zero for none
    * @throws InterruptedException when interrupted; everything is closed all the same
    */

@@ -24,7 +24,8 @@ public interface TransportContext {
    * @param relief called by any thread, seldom, when memory is short: the connection should end
    *     what makes no progress, such as a request of which the rest does not come. Must not block
    * @throws ClientRefusedException NO_ROOM when there is no memory for another connection, of all
-   *     or of this address; UNAVAILABLE when the transport has been told to drain
+   *     or of this address, or the transport has as many as it may; UNAVAILABLE when it has been
+   *     told to drain
    */
   ClientConnection connect(SocketAddress remote, Runnable relief) throws ClientRefusedException;
 

@@ -10,13 +10,10 @@ import dev.roundhouse.kserve.tstream.StreamSpec;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
-import java.net.StandardProtocolFamily;
-import java.net.StandardSocketOptions;
 import java.net.UnixDomainSocketAddress;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.channels.ByteChannel;
-import java.nio.channels.SocketChannel;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
@@ -109,20 +106,7 @@ public final class TensorStream implements AutoCloseable {
    * @throws IOException when it cannot be reached, or speaks something else
    */
   public static TensorStream open(SocketAddress address, ClientHello hello) throws IOException {
-    SocketChannel channel =
-        address instanceof UnixDomainSocketAddress
-            ? SocketChannel.open(StandardProtocolFamily.UNIX)
-            : SocketChannel.open();
-    try {
-      channel.connect(address);
-      if (address instanceof InetSocketAddress) {
-        channel.setOption(StandardSocketOptions.TCP_NODELAY, true);
-      }
-      return new TensorStream(channel, hello);
-    } catch (Throwable e) {
-      channel.close();
-      throw e;
-    }
+    return open(address, hello, null, Duration.ZERO);
   }
 
   /**
@@ -133,19 +117,33 @@ public final class TensorStream implements AutoCloseable {
    */
   public static TensorStream open(InetSocketAddress address, ClientHello hello, SSLContext tls)
       throws IOException {
-    requireTensors(hello);
-    TlsChannel channel = TlsChannel.connect(address, tls);
+    return open(address, hello, tls, Duration.ZERO);
+  }
+
+  /**
+   * As the others, with a limit of time.
+   *
+   * @param tls null for plain text; a socket in the file system has none
+   * @param silence that connecting may take, and each wait for the server: after that the stream is
+   *     closed, with a {@link java.net.SocketTimeoutException}. Zero, as without it, for no limit
+   */
+  public static TensorStream open(
+      SocketAddress address, ClientHello hello, @Nullable SSLContext tls, Duration silence)
+      throws IOException {
+    int mostMillis = silence.isZero() ? 0 : Math.clamp(silence.toMillis(), 1, Integer.MAX_VALUE);
+    ByteChannel channel;
+    if (tls == null) {
+      channel = PlainChannel.connect(address, mostMillis);
+    } else if (address instanceof InetSocketAddress inet) {
+      channel = TlsChannel.connect(inet, tls, mostMillis);
+    } else {
+      throw new IllegalArgumentException(address + " has no TLS: it is no host and port");
+    }
     try {
       return new TensorStream(channel, hello);
     } catch (Throwable e) {
       channel.close();
       throw e;
-    }
-  }
-
-  private static void requireTensors(ClientHello hello) {
-    if (hello.options().contains(StreamOption.SHARED_MEMORY)) {
-      throw new IllegalArgumentException("this client sends tensors, and no places of them");
     }
   }
 

@@ -5,6 +5,7 @@ import java.io.InputStream;
 import java.io.OutputStream;
 import java.net.InetSocketAddress;
 import java.net.Socket;
+import java.net.SocketTimeoutException;
 import java.net.UnknownHostException;
 import java.nio.ByteBuffer;
 import java.nio.channels.ByteChannel;
@@ -34,16 +35,19 @@ final class TlsChannel implements ByteChannel {
   /**
    * Connects, and holds the server's certificate against the name that it was asked for by.
    *
+   * @param mostMillis for connecting, and for each wait for the server; 0 for no limit
    * @throws IOException when there is no TLS to agree on, or the server does not speak TSTREAM
    */
-  static TlsChannel connect(InetSocketAddress address, SSLContext tls) throws IOException {
+  static TlsChannel connect(InetSocketAddress address, SSLContext tls, int mostMillis)
+      throws IOException {
     if (address.isUnresolved()) {
       throw new UnknownHostException(address.getHostString());
     }
     Socket plain = new Socket();
     try {
-      plain.connect(address);
+      plain.connect(address, mostMillis);
       plain.setTcpNoDelay(true);
+      plain.setSoTimeout(mostMillis);
       SSLSocket socket =
           (SSLSocket)
               tls.getSocketFactory()
@@ -66,7 +70,13 @@ final class TlsChannel implements ByteChannel {
 
   @Override
   public int read(ByteBuffer to) throws IOException {
-    int count = in.read(read, 0, Math.min(read.length, to.remaining()));
+    int count;
+    try {
+      count = in.read(read, 0, Math.min(read.length, to.remaining()));
+    } catch (SocketTimeoutException e) {
+      close();
+      throw e;
+    }
     if (count > 0) {
       to.put(read, 0, count);
     }

@@ -27,7 +27,7 @@ public record PayloadEvent(Type type, String id, Instant time, PayloadBody body)
   }
 
   /** What it is counted with while it waits, beside its body. */
-  private static final long OWN_BYTES = 512;
+  static final long OWN_BYTES = 512;
 
   long heldBytes() {
     return OWN_BYTES + body.heldBytes();

@@ -2,6 +2,7 @@ package dev.roundhouse.platform.payload;
 
 import dev.roundhouse.platform.access.NamePatterns;
 import dev.roundhouse.platform.payload.PayloadLogProperties.Mode;
+import dev.roundhouse.transport.io.Seldom;
 import java.util.Arrays;
 import java.util.Locale;
 import java.util.UUID;
@@ -12,6 +13,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import org.springframework.boot.ssl.SslBundles;
 
 /**
@@ -19,6 +22,8 @@ import org.springframework.boot.ssl.SslBundles;
  * Handing over never waits. Thread-safe.
  */
 public final class PayloadLog implements AutoCloseable {
+  private static final Logger log = LoggerFactory.getLogger(PayloadLog.class);
+
   /** How long an application that stops goes on sending. */
   private static final long LAST_MILLIS = 2_000;
 
@@ -33,7 +38,11 @@ public final class PayloadLog implements AutoCloseable {
   private final LongAdder retried = new LongAdder();
   private final LongAdder[] dropped = new LongAdder[Drop.values().length];
   private final Thread[] threads;
+  private final Seldom failures = new Seldom();
   private volatile boolean closed;
+
+  /** The threads have ended. */
+  private volatile boolean over;
 
   /** Why an event never came to the collector. */
   public enum Drop {
@@ -63,7 +72,7 @@ public final class PayloadLog implements AutoCloseable {
               .daemon()
               .name("payload-log-" + i)
               .priority(PRIORITY)
-              .unstarted(this::send);
+              .unstarted(this::sendAll);
     }
   }
 
@@ -79,11 +88,11 @@ public final class PayloadLog implements AutoCloseable {
     if (!settings.isOn()) {
       return null;
     }
-    PayloadLog log = new PayloadLog(settings, PayloadSender.of(settings, key, source, bundles));
-    for (Thread each : log.threads) {
+    PayloadLog made = new PayloadLog(settings, PayloadSender.of(settings, key, source, bundles));
+    for (Thread each : made.threads) {
       each.start();
     }
-    return log;
+    return made;
   }
 
   // --- what is sent
@@ -118,17 +127,46 @@ public final class PayloadLog implements AutoCloseable {
     return new UUID(random.nextLong(), random.nextLong()).toString();
   }
 
-  /** Has an event sent, or drops it. Does not wait. */
+  /** Has an event sent, or drops it. Does not wait, and throws nothing. */
   public void offer(PayloadEvent event) {
+    try (PayloadRoom room = room(event.body().heldBytes())) {
+      if (room != null) {
+        room.offer(event);
+      }
+    } catch (RuntimeException | Error e) {
+      failed(e);
+    }
+  }
+
+  /**
+   * Takes room for an event, before anything is copied for it.
+   *
+   * @param bytes that its body will hold
+   * @return to be closed; null when there is none, and the event has been counted as dropped
+   */
+  public @Nullable PayloadRoom room(long bytes) {
     if (closed) {
       drop(Drop.STOPPED);
-      return;
+      return null;
     }
-    if (take(event.heldBytes())) {
-      queue.add(event);
-    } else {
-      drop(Drop.FULL);
+    PayloadRoom room = new PayloadRoom(this);
+    if (room.take(PayloadEvent.OWN_BYTES + bytes)) {
+      return room;
     }
+    drop(Drop.FULL);
+    return null;
+  }
+
+  /** Its bytes have been taken. */
+  void add(PayloadEvent event) {
+    queue.add(event);
+    if (over) { // nobody takes it out any more
+      dropLeft();
+    }
+  }
+
+  boolean isClosed() {
+    return closed;
   }
 
   /** Counts bytes with what waits; false, counting none, when there is no room for them. */
@@ -149,38 +187,58 @@ public final class PayloadLog implements AutoCloseable {
     dropped[why.ordinal()].increment();
   }
 
+  /** Counts an event that could not be copied or made, and says why. Throws nothing. */
+  public void failed(Throwable why) {
+    drop(Drop.FAILED);
+    warn(why);
+  }
+
+  /** Once a minute. */
+  void warn(Throwable why) {
+    try {
+      if (failures.isTime()) {
+        log.warn("a request or an answer could not be copied for the collector", why);
+      }
+    } catch (Throwable unsaid) {
+      // there is no memory to say it in either, and it is counted
+    }
+  }
+
   // --- the threads
 
-  private void send() {
+  private void sendAll() {
     while (true) {
       try {
         PayloadEvent event = queue.take();
         try {
           settle(event);
         } finally {
-          waiting.addAndGet(-event.heldBytes());
+          giveBack(event.heldBytes());
         }
-      } catch (InterruptedException e) {
+      } catch (InterruptedException e) { // nobody interrupts but the end
         return;
+      } catch (RuntimeException | Error e) { // of the queue: events still wait
+        warn(e);
       }
     }
   }
 
+  /** Counts an event once, whatever becomes of it. */
   private void settle(PayloadEvent event) throws InterruptedException {
-    Drop failure;
+    Drop why = Drop.FAILED;
     try {
-      failure = sender.send(event, retried::increment);
+      why = sender.send(event, retried::increment);
     } catch (InterruptedException e) {
-      drop(Drop.STOPPED);
+      why = Drop.STOPPED;
       throw e;
-    } catch (RuntimeException | Error e) { // or the thread would be gone
-      sender.warn("an event could not be made", e);
-      failure = Drop.FAILED;
-    }
-    if (failure == null) {
-      sent.increment();
-    } else {
-      drop(failure);
+    } catch (RuntimeException | Error e) {
+      warn(e);
+    } finally {
+      if (why == null) {
+        sent.increment();
+      } else {
+        drop(why);
+      }
     }
   }
 
@@ -228,10 +286,15 @@ public final class PayloadLog implements AutoCloseable {
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }
+    over = true;
+    dropLeft();
+    sender.close();
+  }
+
+  private void dropLeft() {
     for (PayloadEvent left = queue.poll(); left != null; left = queue.poll()) {
-      waiting.addAndGet(-left.heldBytes());
+      giveBack(left.heldBytes());
       drop(Drop.STOPPED);
     }
-    sender.close();
   }
 }

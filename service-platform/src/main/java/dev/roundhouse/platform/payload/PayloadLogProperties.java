@@ -31,7 +31,7 @@ import org.springframework.util.unit.DataSize;
  *     gateway passes on whole is left out if it is larger.
  * @param maxWaiting Of all events that wait to be sent together; those beyond are dropped, and
  *     counted in `roundhouse_payloads_dropped_total`.
- * @param timeout Of one attempt to send one.
+ * @param timeout Of one attempt to send one, until all of the answer has come.
  * @param attempts To send one, until it is dropped.
  * @param threads That send, one event at a time each. With one, events are sent in order.
  * @param sslBundle `spring.ssl.bundle` with what to trust, and what to show, over `https`. Empty:

@@ -2,6 +2,7 @@ package dev.roundhouse.platform.payload;
 
 import dev.roundhouse.platform.config.StartRefusedException;
 import dev.roundhouse.platform.payload.PayloadLog.Drop;
+import dev.roundhouse.transport.io.Seldom;
 import java.io.IOException;
 import java.net.URI;
 import java.net.URISyntaxException;
@@ -14,8 +15,11 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.TimeoutException;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -30,12 +34,12 @@ final class PayloadSender implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(PayloadLog.class);
   private static final Duration CONNECT = Duration.ofSeconds(5);
   private static final long FIRST_PAUSE_MILLIS = 100;
-  private static final long BETWEEN_WARNINGS_NANOS = TimeUnit.MINUTES.toNanos(1);
+  private static final long MOST_PAUSE_MILLIS = 5_000;
   private static final int TOO_EARLY = 425;
   private static final int TOO_MANY = 429;
   private static final int REQUEST_TIMEOUT = 408;
 
-  private final HttpClient client;
+  private final Supplier<HttpClient> clients;
   private final URI url;
   private final Duration timeout;
   private final int attempts;
@@ -43,11 +47,19 @@ final class PayloadSender implements AutoCloseable {
   /** Attributes that all events have. */
   private final Map<String, String> attributes = new LinkedHashMap<>();
 
-  private final AtomicLong warned = new AtomicLong(System.nanoTime() - BETWEEN_WARNINGS_NANOS);
+  private final Seldom warnings = new Seldom();
 
-  private PayloadSender(PayloadLogProperties settings, URI url, String source, HttpClient client) {
-    this.client = client;
+  /** Guarded by this. */
+  private HttpClient client;
+
+  /** Guarded by this. */
+  private boolean closed;
+
+  private PayloadSender(
+      PayloadLogProperties settings, URI url, String source, Supplier<HttpClient> clients) {
+    this.clients = clients;
     this.url = url;
+    client = clients.get();
     timeout = settings.timeout();
     attempts = settings.attempts();
     attributes.put("ce-specversion", "1.0");
@@ -92,7 +104,7 @@ final class PayloadSender implements AutoCloseable {
             "See spring.ssl.bundle." + bundle + ".");
       }
     }
-    return new PayloadSender(settings, url, source, client.build());
+    return new PayloadSender(settings, url, source, client::build);
   }
 
   private static URI url(PayloadLogProperties settings, String key) {
@@ -144,26 +156,61 @@ final class PayloadSender implements AutoCloseable {
     String why = "";
     for (int attempt = 0; attempt < attempts; attempt++) {
       if (attempt > 0) {
-        TimeUnit.MILLISECONDS.sleep(FIRST_PAUSE_MILLIS << 2 * (attempt - 1));
+        TimeUnit.MILLISECONDS.sleep(pauseMillis(attempt));
         again.run();
       }
       try {
-        HttpResponse<Void> answer = client.send(request, BodyHandlers.discarding());
-        int status = answer.statusCode();
+        int status = status(request);
         if (status / 100 == 2) {
           return null;
         }
         why = "it answers with status " + status;
         if (!mayHelp(status)) {
-          warn("the collector of payloads refuses events: " + why, null);
+          warn("the collector of payloads refuses events: " + why);
           return Drop.REFUSED;
         }
       } catch (IOException e) {
         why = e.getMessage() == null ? e.toString() : e.getMessage();
       }
     }
-    warn("the collector of payloads takes no events: " + why, null);
+    warn("the collector of payloads takes no events: " + why);
     return Drop.UNREACHED;
+  }
+
+  /** Before an attempt after the first, which is 1: four times as long each time, to a limit. */
+  static long pauseMillis(int attempt) {
+    return Math.min(FIRST_PAUSE_MILLIS << 2 * (attempt - 1), MOST_PAUSE_MILLIS);
+  }
+
+  /**
+   * Sends it, and waits until the answer has come with all of its body: the client's own time for a
+   * request ends with the headers.
+   *
+   * @throws IOException when no whole answer has come in time
+   */
+  private int status(HttpRequest request) throws IOException, InterruptedException {
+    CompletableFuture<HttpResponse<Void>> answer =
+        client().sendAsync(request, BodyHandlers.discarding());
+    try {
+      return answer.get(timeout.toNanos(), TimeUnit.NANOSECONDS).statusCode();
+    } catch (TimeoutException e) {
+      throw new IOException("no whole answer within %d ms".formatted(timeout.toMillis()));
+    } catch (ExecutionException e) {
+      if (e.getCause() instanceof IOException lost) {
+        throw lost;
+      }
+      throw new IllegalStateException("the client could not send an event", e.getCause());
+    } finally {
+      answer.cancel(true); // closes the connection of one that has not ended
+    }
+  }
+
+  /** Another one when its thread has ended, as it does on any error: it would send no more. */
+  private synchronized HttpClient client() {
+    if (client.isTerminated() && !closed) {
+      client = clients.get();
+    }
+    return client;
   }
 
   private static boolean mayHelp(int status) {
@@ -176,7 +223,6 @@ final class PayloadSender implements AutoCloseable {
   private HttpRequest request(PayloadEvent event, PayloadBody.Sent body) {
     HttpRequest.Builder request =
         HttpRequest.newBuilder(url)
-            .timeout(timeout)
             .POST(BodyPublishers.ofByteArray(body.bytes()))
             .header("ce-id", headerText(body.id().isEmpty() ? event.id() : body.id()))
             .header("ce-type", event.type().text())
@@ -187,16 +233,15 @@ final class PayloadSender implements AutoCloseable {
   }
 
   /** Once a minute. */
-  void warn(String what, @Nullable Throwable cause) {
-    long now = System.nanoTime();
-    long before = warned.get();
-    if (now - before >= BETWEEN_WARNINGS_NANOS && warned.compareAndSet(before, now)) {
-      log.warn("{} ({}://{}{})", what, url.getScheme(), url.getAuthority(), url.getPath(), cause);
+  private void warn(String what) {
+    if (warnings.isTime()) {
+      log.warn("{} ({}://{}{})", what, url.getScheme(), url.getAuthority(), url.getPath());
     }
   }
 
   @Override
-  public void close() {
+  public synchronized void close() {
+    closed = true;
     client.shutdownNow();
   }
 }

@@ -11,6 +11,7 @@ import dev.roundhouse.platform.config.HttpProperties;
 import dev.roundhouse.platform.config.StartRefusedException;
 import dev.roundhouse.platform.grpc.PortLoad;
 import dev.roundhouse.platform.process.DescriptorShare;
+import dev.roundhouse.platform.tls.BundleContext;
 import dev.roundhouse.transport.http1.Http1Server;
 import dev.roundhouse.transport.http1.Http1Settings;
 import dev.roundhouse.transport.http1.RequestGuard;
@@ -30,10 +31,9 @@ import java.time.Duration;
 import java.util.Arrays;
 import java.util.Objects;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 import org.springframework.boot.ssl.SslBundle;
 import org.springframework.boot.ssl.SslBundles;
 import org.springframework.boot.ssl.SslOptions;
@@ -47,7 +47,6 @@ import org.springframework.boot.web.server.autoconfigure.ServerProperties;
  * it and drains it, as the web server of the application.
  */
 public final class HttpFront implements AutoCloseable {
-  private static final Logger log = LoggerFactory.getLogger(HttpFront.class);
   private static final int DEFAULT_PORT = 8080;
   private static final ApiMethod INFERENCE =
       new ApiMethod(ApiCategory.INFERENCE, ApiMethod.Effect.READS);
@@ -60,7 +59,7 @@ public final class HttpFront implements AutoCloseable {
   private final PortLoad load;
   private final PeerMemory memory;
   private final Consumer<Throwable> failed;
-  private volatile @Nullable SslContext tls;
+  private volatile Supplier<@Nullable SslContext> tls = () -> null;
   private volatile @Nullable Http1Server running;
 
   /**
@@ -161,7 +160,7 @@ public final class HttpFront implements AutoCloseable {
             : new InetSocketAddress(server.getAddress(), port);
     return new Http1Settings(
         address,
-        () -> tls,
+        () -> tls.get(),
         this::judge,
         routes,
         JsonReply::error,
@@ -240,21 +239,21 @@ public final class HttpFront implements AutoCloseable {
     if (!Ssl.isEnabled(ssl) || ssl == null) {
       return;
     }
-    tls = context(ssl, WebServerSslBundle.get(ssl, bundles));
-    if (ssl.getBundle() != null) {
-      bundles.addBundleUpdateHandler(ssl.getBundle(), renewed -> renew(ssl, renewed));
+    String name = ssl.getBundle();
+    if (name != null && !name.isBlank()) {
+      tls = BundleContext.of(bundles, "the HTTP server", name, each -> context(ssl, each))::get;
+      return;
     }
-  }
-
-  private void renew(Ssl ssl, SslBundle renewed) {
     try {
-      tls = context(ssl, renewed);
-    } catch (RuntimeException e) {
-      log.error("a renewed SSL bundle cannot be used; the one before stays", e);
+      SslContext only = context(ssl, WebServerSslBundle.get(ssl, bundles));
+      tls = () -> only;
+    } catch (SSLException e) {
+      throw new StartRefusedException(
+          "the HTTP server cannot use its certificate: " + e.getMessage(), "See server.ssl.", e);
     }
   }
 
-  private static SslContext context(Ssl ssl, SslBundle bundle) {
+  private static SslContext context(Ssl ssl, SslBundle bundle) throws SSLException {
     SslOptions options = bundle.getOptions();
     Ssl.ClientAuth wanted = ssl.getClientAuth();
     ClientAuth clients =
@@ -263,26 +262,21 @@ public final class HttpFront implements AutoCloseable {
           case WANT -> ClientAuth.OPTIONAL;
           case NEED -> ClientAuth.REQUIRE;
         };
-    try {
-      SslContextBuilder builder =
-          SslContextBuilder.forServer(bundle.getManagers().getKeyManagerFactory())
-              .trustManager(bundle.getManagers().getTrustManagerFactory())
-              .clientAuth(clients);
-      if (options.getCiphers() != null) {
-        builder.ciphers(Arrays.asList(options.getCiphers()));
-      } else { // gRPC's: the JDK's own choice has some that do not notice changes
-        builder.ciphers(Http2SecurityUtil.CIPHERS, SupportedCipherSuiteFilter.INSTANCE);
-      }
-      if (options.getEnabledProtocols() != null) {
-        builder.protocols(options.getEnabledProtocols());
-      } else {
-        builder.protocols(ServerTls.PROTOCOLS);
-      }
-      return builder.build();
-    } catch (SSLException e) {
-      throw new StartRefusedException(
-          "the HTTP server cannot use its certificate: " + e.getMessage(), "See server.ssl.", e);
+    SslContextBuilder builder =
+        SslContextBuilder.forServer(bundle.getManagers().getKeyManagerFactory())
+            .trustManager(bundle.getManagers().getTrustManagerFactory())
+            .clientAuth(clients);
+    if (options.getCiphers() != null) {
+      builder.ciphers(Arrays.asList(options.getCiphers()));
+    } else { // gRPC's: the JDK's own choice has some that do not notice changes
+      builder.ciphers(Http2SecurityUtil.CIPHERS, SupportedCipherSuiteFilter.INSTANCE);
     }
+    if (options.getEnabledProtocols() != null) {
+      builder.protocols(options.getEnabledProtocols());
+    } else {
+      builder.protocols(ServerTls.PROTOCOLS);
+    }
+    return builder.build();
   }
 
   /** Makes clients go elsewhere, while they are still served. */

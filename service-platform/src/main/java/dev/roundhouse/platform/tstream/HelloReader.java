@@ -3,6 +3,8 @@ package dev.roundhouse.platform.tstream;
 import dev.roundhouse.kserve.tstream.ClientHello;
 import dev.roundhouse.kserve.tstream.HelloStatus;
 import dev.roundhouse.kserve.tstream.MalformedStreamException;
+import dev.roundhouse.transport.memory.ConnectionMemory;
+import dev.roundhouse.transport.memory.Kept;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.Channel;
 import io.netty.util.concurrent.Future;
@@ -11,22 +13,27 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Puts a client's hello together from what is read, within its time and size. For the connection's
- * event loop.
+ * Puts a client's hello together from what is read, within its time and size, and counts what is
+ * held of it. For the connection's event loop.
  */
 public final class HelloReader {
   private final Channel channel;
+  private final ConnectionMemory memory;
   private final long nanos;
   private final Consumer<HelloRefusedException> late;
   private @Nullable ByteBuf hello;
+  private int counted;
   private @Nullable Future<?> timer;
 
   /**
+   * @param memory of the connection
    * @param nanos until a whole hello must have come
    * @param late called when it has not
    */
-  public HelloReader(Channel channel, long nanos, Consumer<HelloRefusedException> late) {
+  public HelloReader(
+      Channel channel, ConnectionMemory memory, long nanos, Consumer<HelloRefusedException> late) {
     this.channel = channel;
+    this.memory = memory;
     this.nanos = nanos;
     this.late = late;
   }
@@ -52,7 +59,8 @@ public final class HelloReader {
    *
    * @param read borrowed
    * @return null when there is more to come
-   * @throws HelloRefusedException when it can become none; nothing more is to be read
+   * @throws HelloRefusedException when it can become none, or there is no room for it; nothing more
+   *     is to be read
    */
   public @Nullable ClientHello read(ByteBuf read) throws HelloRefusedException {
     ByteBuf all = hello == null ? channel.alloc().buffer(ClientHello.HEAD_BYTES * 4) : hello;
@@ -75,9 +83,15 @@ public final class HelloReader {
     }
   }
 
-  private static void take(ByteBuf read, ByteBuf all, int length) {
+  private void take(ByteBuf read, ByteBuf all, int length) throws HelloRefusedException {
     int missing = Math.max(0, length - all.readableBytes());
-    all.writeBytes(read, Math.min(read.readableBytes(), missing));
+    int bytes = Math.min(read.readableBytes(), missing);
+    String refusal = bytes == 0 ? null : memory.take(Kept.MESSAGE, bytes);
+    if (refusal != null) {
+      throw new HelloRefusedException(HelloStatus.OVERLOADED, refusal);
+    }
+    counted += bytes;
+    all.writeBytes(read, bytes);
   }
 
   /** Whether something of a hello has come. */
@@ -93,6 +107,8 @@ public final class HelloReader {
     if (hello != null) {
       hello.release();
       hello = null;
+      memory.giveBack(Kept.MESSAGE, counted);
+      counted = 0;
     }
   }
 }

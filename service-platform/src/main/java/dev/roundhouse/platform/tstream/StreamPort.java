@@ -5,10 +5,12 @@ import dev.roundhouse.kserve.tstream.HelloStatus;
 import dev.roundhouse.kserve.tstream.ServerReply;
 import dev.roundhouse.platform.text.ClientText;
 import dev.roundhouse.transport.io.EventLoops;
+import dev.roundhouse.transport.io.Seldom;
 import dev.roundhouse.transport.io.StagedClose;
 import dev.roundhouse.transport.memory.ConnectionMemory;
 import dev.roundhouse.transport.memory.PeerMemory;
 import io.netty.bootstrap.ServerBootstrap;
+import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.AdaptiveRecvByteBufAllocator;
 import io.netty.channel.Channel;
@@ -25,6 +27,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BooleanSupplier;
@@ -35,14 +38,14 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Listens for streams, over TCP and at a socket in the file system, and keeps as many connections
- * as there is room for. Thread-safe.
+ * as there is room for. The one way to take them, whatever is spoken on them. Thread-safe.
  */
 public final class StreamPort {
   /** Of clients of a server that stops. */
   public static final String EXITING = "Server exiting";
 
   private static final Logger log = LoggerFactory.getLogger(StreamPort.class);
-  private static final int MAX_THREADS = 8;
+  private static final Seldom WARNING = new Seldom();
   private static final int STOP_SECONDS = 5;
   private static final long LOOK_MILLIS = 20;
 
@@ -88,11 +91,24 @@ public final class StreamPort {
      * @param secured whether its client is to speak TLS
      */
     StreamPeer open(Channel channel, ConnectionMemory memory, boolean secured);
+
+    /** Which limit there is to the number of connections. */
+    default String full(StreamPortSettings settings) {
+      return "%s.max-connections is %d".formatted(settings.keys(), settings.maxConnections());
+    }
+
+    /** What a client is told for which there is no room, in its protocol. */
+    default ByteBuf noRoom(int retryMillis, String text) {
+      ServerReply reply =
+          new ServerReply(
+              ClientHello.VERSION, HelloStatus.OVERLOADED, Set.of(), retryMillis, 0, null, text);
+      return Unpooled.wrappedBuffer(reply.encoded());
+    }
   }
 
   /**
    * @param texts error texts for clients
-   * @param failed called when a thread that serves sockets has ended
+   * @param failed called when a thread that serves sockets has ended, or a socket listens no more
    */
   public StreamPort(
       StreamPortSettings settings,
@@ -115,14 +131,15 @@ public final class StreamPort {
    * @throws IOException when it cannot
    */
   public synchronized void start() throws IOException {
-    int threads = Math.clamp(Runtime.getRuntime().availableProcessors(), 1, MAX_THREADS);
-    EventLoops own = new EventLoops("tstream", threads, failed);
+    StreamPortSettings.Threads threads = settings.threads();
+    EventLoops own = new EventLoops(threads.name(), threads.count(), failed);
     loops = own;
     try {
       listen(own);
-    } catch (IOException e) {
-      var unused = own.stop(0); // with what listens already
+    } catch (IOException | RuntimeException e) {
+      own.stop(0).awaitUninterruptibly(); // what listens already listens no more
       loops = null;
+      noneListens();
       Throwable cause = e.getCause() == null ? e : e.getCause();
       InetSocketAddress address = settings.address();
       throw new IOException(
@@ -159,7 +176,12 @@ public final class StreamPort {
         .childHandler(new Accepted(secured));
   }
 
-  /** The TCP port; 0 before it listens, and without one. */
+  private void noneListens() {
+    listening.clear();
+    port = 0;
+  }
+
+  /** The TCP port; 0 while it does not listen, and without one. */
   public int port() {
     return port;
   }
@@ -173,15 +195,27 @@ public final class StreamPort {
 
     @Override
     protected void initChannel(Channel channel) {
-      int most = settings.maxConnections();
       int now = load.opened();
       channel.closeFuture().addListener(over -> load.closed());
+      try {
+        admit(channel, now);
+      } catch (Throwable e) { // an Error too: its client would wait for nobody
+        load.failedToOpen();
+        if (WARNING.isTime()) {
+          log.warn("a connection is closed, because it cannot be served", e);
+        }
+        channel.close();
+      }
+    }
+
+    private void admit(Channel channel, int now) {
+      int most = settings.maxConnections();
       if (now > most + MOST_TOLD) {
         channel.close();
         return;
       }
       if (now > most) {
-        noRoom(channel, secured, "%s.max-connections is %d".formatted(settings.keys(), most));
+        noRoom(channel, secured, peers.full(settings));
         return;
       }
       AtomicReference<@Nullable StreamPeer> opened = new AtomicReference<>();
@@ -197,16 +231,11 @@ public final class StreamPort {
             "the memory for connections is used up, or your address's part of it");
         return;
       }
+      channel.closeFuture().addListener(over -> own.close()); // also when no peer can be made
       StreamPeer peer = peers.open(channel, own, secured);
       opened.set(peer);
       open.add(peer);
-      channel
-          .closeFuture()
-          .addListener(
-              over -> {
-                open.remove(peer);
-                own.close();
-              });
+      channel.closeFuture().addListener(over -> open.remove(peer));
       channel.pipeline().addLast(peer);
       if (draining) {
         peer.drain();
@@ -221,7 +250,16 @@ public final class StreamPort {
 
   private static void relieve(@Nullable StreamPeer peer) {
     if (peer != null) {
-      peer.relieve();
+      tell(peer::relieve);
+    }
+  }
+
+  /** What is told to others must not depend on one whose event loop has ended. */
+  private static void tell(Runnable peer) {
+    try {
+      peer.run();
+    } catch (RejectedExecutionException e) {
+      log.debug("the event loop of a connection has ended", e);
     }
   }
 
@@ -235,16 +273,18 @@ public final class StreamPort {
       return;
     }
     String text = "there is no room for another connection: " + why;
-    ServerReply reply =
-        new ServerReply(
-            ClientHello.VERSION, HelloStatus.OVERLOADED, Set.of(), RETRY_MILLIS, 0, null, text);
     channel
         .pipeline()
         .addLast(
             new ChannelInboundHandlerAdapter() {
               @Override
               public void channelActive(ChannelHandlerContext ctx) {
-                endAfter(channel, channel.writeAndFlush(Unpooled.wrappedBuffer(reply.encoded())));
+                endAfter(channel, channel.writeAndFlush(peers.noRoom(RETRY_MILLIS, text)));
+              }
+
+              @Override
+              public void exceptionCaught(ChannelHandlerContext ctx, Throwable cause) {
+                ctx.close(); // it has gone
               }
             });
   }
@@ -265,7 +305,7 @@ public final class StreamPort {
   /** Nothing new is begun. */
   public void drain() {
     draining = true;
-    open.forEach(StreamPeer::drain);
+    open.forEach(peer -> tell(peer::drain));
   }
 
   public boolean isDraining() {
@@ -291,8 +331,9 @@ public final class StreamPort {
       }
       own.awaitTurn(LAST_WORDS_NANOS);
     } finally {
-      listening.forEach(Channel::close);
+      listening.forEach(own::endListening);
       own.stop(STOP_SECONDS).awaitUninterruptibly();
+      noneListens();
       if (settings.socket() != null) {
         try {
           Files.deleteIfExists(settings.socket());

@@ -6,7 +6,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.LongAdder;
 
 /** Counts connections of streams, and hellos that were refused. Thread-safe. */
-public class StreamPortLoad {
+public abstract class StreamPortLoad {
   private final AtomicInteger connections = new AtomicInteger();
   private final LongAdder[] refused = adders(HelloStatus.values().length);
 
@@ -36,6 +36,9 @@ public class StreamPortLoad {
   final void closed() {
     connections.decrementAndGet();
   }
+
+  /** One of them has ended, because something was wrong here when it began. */
+  protected abstract void failedToOpen();
 
   public final void refused(HelloStatus status) {
     refused[status.ordinal()].increment();

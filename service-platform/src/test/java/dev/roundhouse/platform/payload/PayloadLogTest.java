@@ -14,14 +14,19 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.function.BooleanSupplier;
+import java.util.stream.Collectors;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.boot.ssl.DefaultSslBundleRegistry;
 import org.springframework.util.unit.DataSize;
 
@@ -204,6 +209,76 @@ class PayloadLogTest {
     }
   }
 
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void shouldGiveUpACollectorThatNeverEndsItsAnswer(boolean drips) throws Exception {
+    try (EndlessCollector endless = new EndlessCollector(drips);
+        PayloadLog log = log(endless.url(), DataSize.ofKilobytes(64), Duration.ofMillis(300), 2)) {
+      log.offer(event("1"));
+      await(() -> log.dropped(Drop.UNREACHED) == 1);
+      assertThat(log.retried()).isEqualTo(1);
+      log.offer(event("2"));
+      await(() -> log.dropped(Drop.UNREACHED) == 2);
+      assertThat(endless.begun()).as("attempts").isEqualTo(4);
+      await(() -> endless.ended() == 4);
+      await(() -> log.waitingBytes() == 0);
+    }
+  }
+
+  @Test
+  void shouldWaitLongerBetweenAttemptsToALimit() {
+    assertThat(PayloadSender.pauseMillis(1)).isEqualTo(100);
+    assertThat(PayloadSender.pauseMillis(2)).isEqualTo(400);
+    assertThat(PayloadSender.pauseMillis(9)).isEqualTo(5_000);
+  }
+
+  /** The client's thread ends on any error, and the client sends no more then. */
+  @Test
+  void shouldSendOnWhenTheThreadOfItsClientHasEnded() throws Exception {
+    Set<Thread> before = selectors();
+    try (PayloadLog log = log()) {
+      log.offer(event("1"));
+      assertThat(collector.next().header("ce-id")).isEqualTo("1");
+      await(() -> log.sent() == 1);
+      Set<Thread> own = selectors();
+      own.removeAll(before);
+      assertThat(own).hasSize(1);
+      for (Thread each : own) {
+        each.interrupt();
+        each.join();
+      }
+      log.offer(event("2"));
+      assertThat(collector.next().header("ce-id")).isEqualTo("2");
+    }
+  }
+
+  private static Set<Thread> selectors() {
+    return Thread.getAllStackTraces().keySet().stream()
+        .filter(each -> each.getName().matches("HttpClient-\\d+-SelectorManager"))
+        .collect(Collectors.toCollection(HashSet::new));
+  }
+
+  @Test
+  void shouldTakeRoomBeforeTheEventIsMade() throws Exception {
+    collector.hold();
+    try (PayloadLog log =
+        log(collector.url(), DataSize.ofKilobytes(64), Duration.ofSeconds(30), 1)) {
+      PayloadRoom first = Objects.requireNonNull(log.room(60 << 10));
+      assertThat(log.waitingBytes()).isEqualTo((60 << 10) + 512);
+      assertThat(log.room(60 << 10)).isNull();
+      assertThat(log.dropped(Drop.FULL)).isEqualTo(1);
+      first.offer(event("1"));
+      first.close();
+      assertThat(log.waitingBytes()).as("what the event has").isEqualTo(9 + 512);
+      PayloadRoom unused = Objects.requireNonNull(log.room(60 << 10));
+      unused.close();
+      unused.close();
+      assertThat(log.waitingBytes()).isEqualTo(9 + 512);
+      collector.go();
+      await(() -> log.waitingBytes() == 0);
+    }
+  }
+
   @Test
   void shouldNotHoldUpTheEndOfTheApplication() {
     collector.hold();
@@ -217,6 +292,9 @@ class PayloadLogTest {
     assertThat(log.waitingBytes()).isZero();
     log.offer(event("3"));
     assertThat(log.dropped(Drop.STOPPED)).isEqualTo(3);
+    assertThat(log.room(1)).isNull();
+    assertThat(log.dropped(Drop.STOPPED)).isEqualTo(4);
+    assertThat(log.waitingBytes()).isZero();
   }
 
   @Test
@@ -233,10 +311,21 @@ class PayloadLogTest {
                     throw new IllegalStateException("no body");
                   })));
       log.offer(new PayloadEvent(Type.REQUEST, "2", NOW, new PayloadBody.Later(1, () -> null)));
+      log.offer(
+          new PayloadEvent(
+              Type.REQUEST,
+              "2",
+              NOW,
+              new PayloadBody.Later(
+                  1,
+                  () -> {
+                    throw new OutOfMemoryError("of a test");
+                  })));
       log.offer(event("3"));
       assertThat(collector.next().header("ce-id")).isEqualTo("3");
-      assertThat(log.dropped(Drop.FAILED)).isEqualTo(1);
+      assertThat(log.dropped(Drop.FAILED)).isEqualTo(2);
       assertThat(log.dropped(Drop.LARGE)).isEqualTo(1);
+      await(() -> log.waitingBytes() == 0);
     }
   }
 

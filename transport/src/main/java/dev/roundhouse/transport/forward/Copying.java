@@ -59,9 +59,10 @@ final class Copying {
 
   /** No effect the second time. */
   void end(boolean answered) {
-    if (copy != null) {
-      guarded(each -> each.end(answered));
+    PassingCopy by = copy;
+    if (by != null) {
       copy = null;
+      end(by, answered, null);
     }
   }
 
@@ -73,8 +74,32 @@ final class Copying {
     try {
       told.accept(by);
     } catch (RuntimeException | Error e) {
-      log.error("a call could not be copied", e);
       copy = null;
+      end(by, false, e);
+    }
+  }
+
+  /**
+   * Throws nothing.
+   *
+   * @param why it ends early; null when it does not
+   */
+  private static void end(PassingCopy by, boolean answered, @Nullable Throwable why) {
+    try {
+      by.end(answered);
+      if (why != null) {
+        log.error("a call could not be copied", why);
+      }
+    } catch (RuntimeException | Error e) {
+      say(e);
+    }
+  }
+
+  private static void say(Throwable why) {
+    try {
+      log.error("the copy of a call could not be ended", why);
+    } catch (RuntimeException | Error unsaid) {
+      // no memory to say it in, and the call goes on
     }
   }
 }

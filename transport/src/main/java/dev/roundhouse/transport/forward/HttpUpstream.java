@@ -178,7 +178,9 @@ final class HttpUpstream extends ChannelInboundHandlerAdapter {
 
   void close() {
     state = State.CLOSED;
-    channel().close();
+    if (channel().isOpen()) { // one for which there was no descriptor cannot be closed
+      channel().close();
+    }
   }
 
   private void lose(Loss loss, String why) {

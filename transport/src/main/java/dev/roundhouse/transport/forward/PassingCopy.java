@@ -5,7 +5,8 @@ import io.netty.handler.codec.http.HttpHeaders;
 
 /**
  * Takes copies of what passes of one call or request: it is told of each part, and bounds what it
- * keeps. What it throws ends the copy, not the call. On the event loop of the client's connection.
+ * keeps. What it throws ends the copy, not the call; it is then told of the end, too. On the event
+ * loop of the client's connection.
  */
 public interface PassingCopy {
 

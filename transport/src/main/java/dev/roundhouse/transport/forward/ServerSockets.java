@@ -33,12 +33,14 @@ record ServerSockets(Duration silence, @Nullable UpstreamTls tls) {
   private static final int SILENT_PROBES = 4;
 
   /**
-   * Connects on an event loop. Names are looked up on other threads.
+   * Connects on an event loop, which calls this. Names are looked up on other threads.
    *
    * @param protocol that both sides must agree on with TLS
    * @param handlers adds those of the protocol, before the connection is established or, with TLS,
    *     after the handshake
-   * @param failed told why there is no connection; may be called twice
+   * @param failed told why there is no connection, on the event loop and after this has returned;
+   *     may be called twice
+   * @return as of {@link #connected}
    */
   Channel connect(
       EventLoop loop,
@@ -48,7 +50,9 @@ record ServerSockets(Duration silence, @Nullable UpstreamTls tls) {
       Consumer<Throwable> failed) {
     Consumer<ChannelPipeline> all =
         pipeline -> handlers.accept(pipeline.addLast(new SmallWrites()));
-    ChannelFuture connecting =
+    return connected(
+        loop,
+        failed,
         bootstrap(loop)
             .handler(
                 new ChannelInitializer<Channel>() {
@@ -62,11 +66,21 @@ record ServerSockets(Duration silence, @Nullable UpstreamTls tls) {
                     all.accept(channel.pipeline());
                   }
                 })
-            .connect(server);
+            .connect(server));
+  }
+
+  /**
+   * Tells of a failure as {@link #connect} promises it. Where there was no descriptor for a socket,
+   * Netty fails on a thread of its own, and where the loop does not take the channel at once.
+   *
+   * @return the connection's channel; one that is not open may have no event loop, and its {@code
+   *     close} then throws
+   */
+  static Channel connected(EventLoop loop, Consumer<Throwable> failed, ChannelFuture connecting) {
     connecting.addListener(
         done -> {
           if (!done.isSuccess()) {
-            failed.accept(done.cause());
+            loop.execute(() -> failed.accept(done.cause()));
           }
         });
     return connecting.channel();

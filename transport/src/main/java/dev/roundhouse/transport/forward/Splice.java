@@ -1,6 +1,7 @@
 package dev.roundhouse.transport.forward;
 
 import dev.roundhouse.transport.io.PartSizes;
+import dev.roundhouse.transport.io.StallWatch;
 import dev.roundhouse.transport.memory.ConnectionMemory;
 import dev.roundhouse.transport.memory.Kept;
 import io.netty.buffer.ByteBuf;
@@ -9,6 +10,7 @@ import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.ChannelOption;
+import io.netty.channel.ChannelOutboundBuffer;
 import io.netty.channel.socket.ChannelInputShutdownEvent;
 import io.netty.channel.socket.DuplexChannel;
 import io.netty.util.concurrent.Future;
@@ -25,13 +27,28 @@ public final class Splice {
   /** Flushed at once, so that whether a side takes more is known before more is read. */
   private static final int FLUSH_BYTES = PartSizes.READ_BYTES / 2;
 
+  /** Looks at a client that does not read, in the time that it has. */
+  private static final int LOOKS = 4;
+
   private final Side client;
   private final Side server;
   private final ConnectionMemory memory;
-  private final long lingerNanos;
+  private final Times times;
   private final Listener listener;
+  private final StallWatch reading = new StallWatch();
   private @Nullable Future<?> linger;
+  private @Nullable Future<?> look;
+  private long sentToClient;
   private boolean over;
+
+  /**
+   * How long a client may take.
+   *
+   * @param lingerNanos to close its side once the server has ended
+   * @param unreadNanos to read the rest of what waits for it, or so much as a {@link StallWatch}
+   *     asks for
+   */
+  public record Times(long lingerNanos, long unreadNanos) {}
 
   /** How it ended. */
   public enum End {
@@ -41,6 +58,8 @@ public final class Splice {
     CLIENT_LOST,
     /** The server's connection was reset or lost. */
     SERVER_LOST,
+    /** The client did not read what waited for it. */
+    UNREAD,
     /** One side did not take what it was sent, and others needed the memory. */
     RELIEVED,
     /** Something is wrong here. */
@@ -58,18 +77,13 @@ public final class Splice {
 
   /**
    * @param memory of the client, which what piles up is counted for
-   * @param lingerNanos that a client may leave its side open once the server has ended
    */
   public Splice(
-      Channel client,
-      Channel server,
-      ConnectionMemory memory,
-      long lingerNanos,
-      Listener listener) {
+      Channel client, Channel server, ConnectionMemory memory, Times times, Listener listener) {
     this.client = new Side(client, Kept.ANSWER, End.CLIENT_LOST);
     this.server = new Side(server, Kept.MESSAGE, End.SERVER_LOST);
     this.memory = memory;
-    this.lingerNanos = lingerNanos;
+    this.times = times;
     this.listener = listener;
     this.client.other = this.server;
     this.server.other = this.client;
@@ -113,6 +127,9 @@ public final class Splice {
     if (linger != null) {
       linger.cancel(false);
     }
+    if (look != null) {
+      look.cancel(false);
+    }
     boolean isOrderly = how == End.COMPLETE;
     try {
       listener.ended(how, why);
@@ -130,7 +147,34 @@ public final class Splice {
           client
               .channel
               .eventLoop()
-              .schedule(() -> end(End.COMPLETE, null), lingerNanos, TimeUnit.NANOSECONDS);
+              .schedule(() -> end(End.COMPLETE, null), times.lingerNanos(), TimeUnit.NANOSECONDS);
+    }
+  }
+
+  /** Whether something waits for the client to read. */
+  private boolean isClientAwaited() {
+    return client.heldUp || (server.inputEnded && !client.outputEnded);
+  }
+
+  private void lookLater() {
+    if (look == null && !over) {
+      look =
+          client
+              .channel
+              .eventLoop()
+              .schedule(this::look, times.unreadNanos() / LOOKS, TimeUnit.NANOSECONDS);
+    }
+  }
+
+  private void look() {
+    look = null;
+    if (!isClientAwaited()) {
+      reading.rest();
+    } else if (reading.hasStalled(
+        0, sentToClient - client.pendingBytes(), System.nanoTime(), times.unreadNanos())) {
+      end(End.UNREAD, null);
+    } else {
+      lookLater();
     }
   }
 
@@ -171,7 +215,7 @@ public final class Splice {
     }
 
     void passEarly(ByteBuf early) {
-      if (early.isReadable()) {
+      if (!over && early.isReadable()) {
         pass(early);
       } else {
         early.release();
@@ -205,6 +249,9 @@ public final class Splice {
       int count = bytes.readableBytes();
       Side to = other();
       to.channel.write(bytes, to.channel.voidPromise());
+      if (this == server) {
+        sentToClient += count;
+      }
       listener.passed(this == client, count);
       to.unflushed += count;
       if (to.unflushed >= FLUSH_BYTES) {
@@ -233,6 +280,7 @@ public final class Splice {
       heldUp = now;
       if (now) {
         memory.add(kept, PartSizes.HELD_UP_BYTES);
+        lookLater();
       } else {
         memory.giveBack(kept, PartSizes.HELD_UP_BYTES);
       }
@@ -254,6 +302,7 @@ public final class Splice {
         return;
       }
       inputEnded = true;
+      lookLater();
       Side to = other();
       to.channel
           .writeAndFlush(Unpooled.EMPTY_BUFFER)
@@ -275,6 +324,12 @@ public final class Splice {
     @Override
     public void exceptionCaught(ChannelHandlerContext context, Throwable cause) {
       end(cause instanceof IOException ? lost : End.FAILED, cause);
+    }
+
+    /** Written, and not taken by the system. */
+    long pendingBytes() {
+      ChannelOutboundBuffer waiting = channel.unsafe().outboundBuffer();
+      return waiting == null ? 0 : waiting.totalPendingWriteBytes();
     }
 
     void close(boolean isOrderly) {

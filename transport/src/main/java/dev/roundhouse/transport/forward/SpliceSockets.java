@@ -4,7 +4,7 @@ import dev.roundhouse.transport.io.PartSizes;
 import io.netty.bootstrap.Bootstrap;
 import io.netty.buffer.PooledByteBufAllocator;
 import io.netty.channel.AdaptiveRecvByteBufAllocator;
-import io.netty.channel.ChannelFuture;
+import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandler;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.EventLoop;
@@ -14,6 +14,8 @@ import io.netty.channel.socket.nio.NioDomainSocketChannel;
 import io.netty.channel.unix.DomainSocketAddress;
 import java.net.SocketAddress;
 import java.time.Duration;
+import java.util.function.BiFunction;
+import java.util.function.Consumer;
 
 /**
  * Connects to servers whose bytes are passed on as they are, over TCP or at a socket in the file
@@ -23,28 +25,44 @@ public final class SpliceSockets {
   private static final int LEAST_READ = 1 << 10;
   private static final int FIRST_READ = 1 << 13;
 
-  private final ServerSockets sockets;
+  private final BiFunction<EventLoop, SocketAddress, Bootstrap> sockets;
 
   /**
    * @param silence of the other end's kernel, after which a connection is lost
    */
   public SpliceSockets(Duration silence) {
-    sockets = new ServerSockets(silence, null);
+    ServerSockets tcp = new ServerSockets(silence, null);
+    sockets =
+        (loop, server) -> server instanceof DomainSocketAddress ? local(loop) : tcp.bootstrap(loop);
   }
 
   /**
-   * Connects on an event loop. Names are looked up on other threads.
+   * @param sockets that are not connected, of an event loop and for a server
+   */
+  public SpliceSockets(BiFunction<EventLoop, SocketAddress, Bootstrap> sockets) {
+    this.sockets = sockets;
+  }
+
+  /**
+   * Connects on an event loop, which calls this. Names are looked up on other threads.
    *
    * @param handler of the connection
+   * @param failed told why there is no connection, on the event loop and after this has returned
+   * @return the connection's channel, to be closed only while it is open
    */
-  public ChannelFuture connect(EventLoop loop, SocketAddress server, ChannelHandler handler) {
-    Bootstrap made = server instanceof DomainSocketAddress ? local(loop) : sockets.bootstrap(loop);
-    return made.option(ChannelOption.ALLOW_HALF_CLOSURE, true)
-        .option(
-            ChannelOption.RECVBUF_ALLOCATOR,
-            new AdaptiveRecvByteBufAllocator(LEAST_READ, FIRST_READ, PartSizes.READ_BYTES))
-        .handler(handler)
-        .connect(server);
+  public Channel connect(
+      EventLoop loop, SocketAddress server, ChannelHandler handler, Consumer<Throwable> failed) {
+    return ServerSockets.connected(
+        loop,
+        failed,
+        sockets
+            .apply(loop, server)
+            .option(ChannelOption.ALLOW_HALF_CLOSURE, true)
+            .option(
+                ChannelOption.RECVBUF_ALLOCATOR,
+                new AdaptiveRecvByteBufAllocator(LEAST_READ, FIRST_READ, PartSizes.READ_BYTES))
+            .handler(handler)
+            .connect(server));
   }
 
   private static Bootstrap local(EventLoop loop) {

@@ -56,7 +56,10 @@ final class UpstreamPool {
             address,
             ApplicationProtocolNames.HTTP_2,
             pipeline -> pipeline.addLast(FrameCutter.ofServer(), made),
-            made::notConnected)
+            why -> {
+              own.remove(address, made);
+              made.notConnected(why);
+            })
         .closeFuture()
         .addListener(closed -> own.remove(address, made));
     return made;

@@ -334,13 +334,13 @@ public final class Http1Server implements AutoCloseable {
   public synchronized CompletableFuture<Void> drain() {
     draining = true;
     Channel bound = listening;
-    if (bound != null) {
-      bound.close().awaitUninterruptibly();
+    if (loops != null && bound != null) {
+      loops.endListening(bound).awaitUninterruptibly();
     }
     for (Channel socket : sockets) {
       Http1Connection connection = socket.pipeline().get(Http1Connection.class);
       if (connection != null) {
-        socket.eventLoop().execute(connection.end()::closeWhenIdle);
+        onLoop(socket, connection.end()::closeWhenIdle);
       }
     }
     endIfDrained();

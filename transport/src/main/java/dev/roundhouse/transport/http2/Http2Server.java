@@ -254,8 +254,8 @@ final class Http2Server extends Server implements Connection.Server {
       return this;
     }
     shutdown = true;
-    if (listening != null) {
-      listening.close().awaitUninterruptibly();
+    if (loops != null && listening != null) {
+      loops.endListening(listening).awaitUninterruptibly();
     }
     connections.forEach(connection -> connection.drain("shutting down"));
     for (Channel socket : sockets) {

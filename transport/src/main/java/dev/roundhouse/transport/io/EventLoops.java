@@ -22,25 +22,31 @@ import io.netty.util.concurrent.Future;
 import java.io.IOException;
 import java.net.BindException;
 import java.net.SocketAddress;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
  * The threads that serve a server's sockets, by epoll where available. Netty ends a loop on an
- * {@link Error} with only a log line; its sockets, perhaps the listening one, then hang forever.
- * Here the server is told. Thread-safe.
+ * {@link Error} with only a log line; its sockets, perhaps the listening one, then hang forever. It
+ * also closes a listening socket that fails in a way that it does not expect. Here the server is
+ * told of both. Thread-safe.
  */
 public final class EventLoops {
   private final Class<? extends ServerChannel> listener;
   private final Consumer<Throwable> ended;
   private final EventLoopGroup loops;
+  private final Set<Channel> listening = ConcurrentHashMap.newKeySet();
   private volatile boolean stopping;
 
   /**
    * @param name of the threads
-   * @param ended called on a loop's thread when it ends without having been stopped, with the
-   *     reason if known
+   * @param ended called on a loop's thread when it ends without having been stopped, or when a
+   *     socket listens no more that {@link #endListening} was not called for; with the reason if
+   *     known
    */
   public EventLoops(String name, int threads, Consumer<Throwable> ended) {
     this(
@@ -114,18 +120,41 @@ public final class EventLoops {
   }
 
   /**
-   * Begins to listen.
+   * Begins to listen, until {@link #endListening} or until the loops stop.
    *
    * @throws IOException when it cannot, caused by a {@link BindException} when another has the
    *     port; the loops then stop
    */
   public Channel listen(ServerBootstrap bootstrap, SocketAddress address) throws IOException {
-    ChannelFuture bound = bootstrap.bind(address).awaitUninterruptibly();
-    if (!bound.isSuccess()) {
+    ChannelFuture binding;
+    try {
+      binding = bootstrap.bind(address).awaitUninterruptibly();
+    } catch (RuntimeException e) { // a loop has died, and takes no task
       var unused = stop(0);
-      throw new IOException("cannot listen on " + address, portable(bound.cause()));
+      throw new IOException("cannot listen on " + address, e);
     }
-    return bound.channel();
+    if (!binding.isSuccess()) {
+      var unused = stop(0);
+      throw new IOException("cannot listen on " + address, portable(binding.cause()));
+    }
+    Channel bound = binding.channel();
+    listening.add(bound);
+    bound.closeFuture().addListener(closed -> onClosed(bound, address));
+    return bound;
+  }
+
+  private void onClosed(Channel bound, SocketAddress address) {
+    if (listening.remove(bound) && !stopping) {
+      ended.accept(
+          new IllegalStateException(
+              "the socket that listens on " + address + " is closed; nobody can connect"));
+    }
+  }
+
+  /** Closes a listening socket; done when it is closed. */
+  public ChannelFuture endListening(Channel bound) {
+    listening.remove(bound);
+    return bound.close();
   }
 
   /** Native transports report a port in use differently from Java. */
@@ -148,8 +177,12 @@ public final class EventLoops {
   public void awaitTurn(long nanos) throws InterruptedException {
     long end = System.nanoTime() + nanos;
     for (EventExecutor loop : loops) {
-      var unused =
-          loop.submit(() -> {}).await(Math.max(0, end - System.nanoTime()), TimeUnit.NANOSECONDS);
+      try {
+        var unused =
+            loop.submit(() -> {}).await(Math.max(0, end - System.nanoTime()), TimeUnit.NANOSECONDS);
+      } catch (RejectedExecutionException e) {
+        // it has died, and does nothing more
+      }
     }
   }
 

@@ -1,17 +1,23 @@
 package dev.roundhouse.transport.http2;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.roundhouse.transport.io.EventLoops;
 import dev.roundhouse.transport.io.LoopEnd;
 import io.grpc.ManagedChannel;
 import io.grpc.Server;
 import io.grpc.netty.NettyChannelBuilder;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.IoHandle;
 import io.netty.channel.IoHandler;
 import io.netty.channel.IoHandlerContext;
 import io.netty.channel.IoRegistration;
 import io.netty.util.concurrent.ThreadAwareExecutor;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -40,6 +46,47 @@ class EventLoopsTest {
     ran.await();
     loops.stop(1).sync();
     assertThat(ended).isNotDone();
+  }
+
+  private static Channel listen(EventLoops loops) throws IOException {
+    return loops.listen(
+        loops.bootstrap().childHandler(new ChannelInboundHandlerAdapter()),
+        new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
+  }
+
+  @Test
+  void shouldSayThatASocketListensNoMore() throws Exception {
+    EventLoops loops = new EventLoops("closed", 1, ended::complete);
+    Channel bound = listen(loops);
+    bound.close().sync(); // as Netty does when it cannot go on with one
+    assertThat(ended.get(30, TimeUnit.SECONDS))
+        .hasMessageContaining("the socket that listens on")
+        .hasMessageContaining("nobody can connect");
+    loops.stop(0).sync();
+  }
+
+  @Test
+  void shouldSayNothingOfASocketThatIsToListenNoMore() throws Exception {
+    EventLoops loops = new EventLoops("ended", 2, ended::complete);
+    Channel first = listen(loops);
+    listen(loops);
+    loops.endListening(first).sync();
+    assertThat(first.isOpen()).isFalse();
+    loops.stop(0).sync(); // with the other
+    assertThat(ended).isNotDone();
+  }
+
+  @Test
+  void shouldNeitherListenNorWaitWhereALoopIsGone() throws Exception {
+    EventLoops loops = new EventLoops("gone", 1, ended::complete);
+    Channel bound = listen(loops);
+    bound.eventLoop().execute(LoopEnd::ofThisThread); // which leaves the socket as it is
+    assertThat(ended.get(30, TimeUnit.SECONDS)).hasMessageContaining("'gone-");
+    bound.eventLoop().terminationFuture().sync();
+    assertThatThrownBy(() -> listen(loops))
+        .isInstanceOf(IOException.class)
+        .hasMessageStartingWith("cannot listen on ");
+    loops.awaitTurn(TimeUnit.SECONDS.toNanos(30));
   }
 
   @Test

@@ -26,7 +26,8 @@ import org.springframework.util.unit.DataSize;
  * @param maxCalls gRPC calls of all connections together, streams that are idle included; further
  *     ones are refused with RESOURCE_EXHAUSTED. 0 leaves it to the memory that calls may have, and
  *     to the share of it of one connection and of one address (docs/overload.md).
- * @param maxConnections gRPC connections; further ones are closed at once.
+ * @param maxConnections gRPC connections, of each port; further ones are closed at once. Likewise
+ *     of each added transport ([transports.md](transports.md)).
  * @param stalledMessageTimeout A request that has begun to arrive, and of which neither the rest
  *     nor 16 KiB more come in so long, ends with DEADLINE_EXCEEDED; a connection that is at a frame
  *     or at a request's head for so long is closed. HTTP closes connections that say nothing after

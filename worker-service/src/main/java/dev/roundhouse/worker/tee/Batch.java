@@ -25,7 +25,7 @@ public final class Batch implements AutoCloseable {
     return ring.spec();
   }
 
-  /** The number of its first row, of those taken since the model serves from these files. */
+  /** The number of its first row, of those taken since somebody reads what serves now. */
   public long firstRow() {
     return number * ring.spec().rows();
   }

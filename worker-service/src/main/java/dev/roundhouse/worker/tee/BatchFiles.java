@@ -1,50 +1,54 @@
 package dev.roundhouse.worker.tee;
 
-import dev.roundhouse.engine.observe.LogThrottle;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.Executor;
-import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.LongAdder;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /** Writes batches of all chosen models to files, on the thread {@code tee}. */
 final class BatchFiles implements AutoCloseable {
-  private static final Logger log = LoggerFactory.getLogger(BatchFiles.class);
-
   private final TeeFolder folder;
-  private final LogThrottle trouble = new LogThrottle(log);
+  private final FailureLog failures;
   private final List<BatchReader> readers = new CopyOnWriteArrayList<>();
   private final LongAdder written = new LongAdder();
   private final LongAdder failed = new LongAdder();
 
-  BatchFiles(Path folder, long mostBytes) {
+  BatchFiles(Path folder, long mostBytes, FailureLog failures) {
     this.folder = new TeeFolder(folder, mostBytes);
+    this.failures = failures;
   }
 
-  /** Writes the batches of a model from now on. */
+  /**
+   * Writes the batches of a model from now on.
+   *
+   * @param thread {@code tee}
+   */
   void follow(TeedModel model, Executor thread) {
     AtomicBoolean wanted = new AtomicBoolean();
-    readers.add(
-        model.read(
-            () -> {
-              if (wanted.compareAndSet(false, true)) {
-                try {
-                  thread.execute(
-                      () -> {
-                        wanted.set(false);
-                        drain();
-                      });
-                } catch (RejectedExecutionException stopped) {
-                  // drained by then
-                }
-              }
-            }));
+    readers.add(model.read(() -> drainSoon(wanted, thread)));
+  }
+
+  private void drainSoon(AtomicBoolean wanted, Executor thread) {
+    if (!wanted.compareAndSet(false, true)) {
+      return;
+    }
+    boolean isTaken = false;
+    try {
+      thread.execute(
+          () -> {
+            wanted.set(false);
+            drain();
+          });
+      isTaken = true;
+    } finally {
+      if (!isTaken) { // or nobody would ever ask again
+        wanted.set(false);
+      }
+    }
   }
 
   /** Writes what is there. On the thread {@code tee}. */
@@ -63,11 +67,9 @@ final class BatchFiles implements AutoCloseable {
     try {
       folder.write(name(batch), SafetensorsFile.of(batch));
       written.increment();
-    } catch (IOException | RuntimeException e) {
+    } catch (IOException | RuntimeException | Error e) { // the next may be written
       failed.increment();
-      trouble.warn(
-          "a batch of model '%s' could not be written to a file: %s"
-              .formatted(batch.spec().model(), e));
+      failures.say("a batch of model '" + batch.spec().model() + "' could not be written", e);
     }
   }
 

@@ -2,28 +2,25 @@ package dev.roundhouse.worker.tee;
 
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
-import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicLong;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * The thread {@code tee-copy}: copies large requests and answers, which whoever delivers answers
  * has no time for, and delivers them then. So many bytes may wait. Thread-safe.
  */
 final class CopyThread implements AutoCloseable {
-  private static final Logger log = LoggerFactory.getLogger(CopyThread.class);
-
   private final long mostBytes;
+  private final FailureLog failures;
   private final AtomicLong waiting = new AtomicLong();
   private final ExecutorService thread =
       Executors.newSingleThreadExecutor(Thread.ofPlatform().daemon().name("tee-copy").factory());
 
-  CopyThread(long mostBytes) {
+  CopyThread(long mostBytes, FailureLog failures) {
     this.mostBytes = mostBytes;
+    this.failures = failures;
   }
 
-  /** False when too much waits, or it has stopped. Does not wait. */
+  /** False when too much waits, or it takes no more. Does not wait, and throws nothing. */
   boolean offer(long bytes, Runnable copy) {
     long before = waiting.getAndAdd(bytes);
     if (before > 0 && before + bytes > mostBytes) {
@@ -31,20 +28,21 @@ final class CopyThread implements AutoCloseable {
       return false;
     }
     try {
-      thread.execute(
-          () -> {
-            try {
-              copy.run();
-            } catch (RuntimeException | Error e) {
-              log.error("the receiver of an answer that was copied threw", e);
-            } finally {
-              waiting.addAndGet(-bytes);
-            }
-          });
+      thread.execute(() -> run(bytes, copy));
       return true;
-    } catch (RejectedExecutionException stopped) {
+    } catch (RuntimeException | Error e) { // it has stopped, or there is no memory for a task
       waiting.addAndGet(-bytes);
       return false;
+    }
+  }
+
+  private void run(long bytes, Runnable copy) {
+    try {
+      copy.run();
+    } catch (RuntimeException | Error e) {
+      failures.say("the receiver of an answer that was copied threw", e);
+    } finally {
+      waiting.addAndGet(-bytes);
     }
   }
 

@@ -197,10 +197,12 @@ final class Ring {
 
   /** The next batch, which {@link #poll} has found. Its memory is held until it is closed. */
   synchronized Batch take(Cursor cursor) {
+    Batch batch = new Batch(this, cursor, cursor.next, counts.dropped());
     if (!memory.hold()) {
       throw new IllegalStateException("a ring that is read has been freed");
     }
-    return new Batch(this, cursor, cursor.next++, counts.dropped());
+    cursor.next++;
+    return batch;
   }
 
   MemorySegment batch(int tensor, long batch) {

@@ -5,7 +5,6 @@ import java.lang.foreign.Arena;
 import java.lang.foreign.MemorySegment;
 import java.util.List;
 import java.util.concurrent.Executor;
-import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
@@ -62,7 +61,7 @@ final class RingMemory {
     if (holds.decrementAndGet() == 0) {
       try {
         freeing.execute(this::free);
-      } catch (RejectedExecutionException stopped) {
+      } catch (RuntimeException | Error e) { // it has stopped, or there is no memory for a task
         free();
       }
     }

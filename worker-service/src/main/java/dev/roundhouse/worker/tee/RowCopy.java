@@ -11,13 +11,9 @@ import dev.roundhouse.kserve.tstream.StreamTensor;
 import dev.roundhouse.worker.tee.TeeCounts.Drop;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /** Copies the rows of one answered request into its model's ring, or counts why it does not. */
 final class RowCopy {
-  private static final Logger log = LoggerFactory.getLogger(RowCopy.class);
-
   private final TeeSpec spec;
 
   /** In the order of the spec: inputs, then outputs. */
@@ -41,17 +37,19 @@ final class RowCopy {
     try {
       Drop why = taken(model, made, inputs, answer);
       if (why != null) {
-        model.counts().dropped(why, rows(inputs));
+        model.counts().dropped(why, rows(made, inputs));
       }
     } catch (RuntimeException | Error e) {
-      log.error("a request of model '{}' could not be copied", model.name(), e);
+      model.failed(e, rows(made, inputs));
     }
   }
 
   /** Rows of a request, as far as they can be told from its inputs alone. */
-  static long rows(List<InputTensor> inputs) {
-    Shape first = inputs.isEmpty() ? Shape.of() : inputs.getFirst().shape();
-    return first.rank() == 0 ? 1 : Math.max(1, first.dim(0));
+  static long rows(ModelSpec made, List<InputTensor> inputs) {
+    if (!made.isClientBatched() || inputs.isEmpty() || inputs.getFirst().shape().rank() == 0) {
+      return 1;
+    }
+    return Math.max(1, inputs.getFirst().shape().dim(0));
   }
 
   /** Null when they were taken. */
@@ -82,10 +80,11 @@ final class RowCopy {
     boolean isWhole = false;
     try {
       isWhole = copy.into(ring, first);
-    } finally {
-      if (ring.commit(first, copy.rows, isWhole)) {
-        model.filled();
-      }
+    } catch (Error e) { // the rows are counted with their batch, which is lost
+      model.say(e);
+    }
+    if (ring.commit(first, copy.rows, isWhole)) {
+      model.tellReaders();
     }
     return null;
   }

@@ -3,7 +3,7 @@ package dev.roundhouse.worker.tee;
 import dev.roundhouse.bundle.model.ModelSpec;
 import dev.roundhouse.engine.request.Answer;
 import dev.roundhouse.engine.request.AnswerSink;
-import dev.roundhouse.engine.request.CallReport;
+import dev.roundhouse.engine.request.ForwardingSink;
 import dev.roundhouse.engine.request.InputTensor;
 import dev.roundhouse.engine.request.Outcome;
 import dev.roundhouse.engine.request.OutputTensor;
@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * neither the request's memory nor the answer's need be there. Whoever delivers the answer copies
  * what is small; what is large the copying thread copies and delivers.
  */
-final class Tapped implements AnswerSink {
+final class Tapped extends ForwardingSink {
   /** What is copied at once: some 10 µs of whoever delivers the answer. */
   static final long SMALL_BYTES = 64 << 10;
 
@@ -24,7 +24,6 @@ final class Tapped implements AnswerSink {
   private final ModelSpec made;
   private final CopyThread copies;
   private final List<InputTensor> inputs;
-  private final AnswerSink sink;
   private @Nullable Answer kept;
 
   /**
@@ -37,21 +36,11 @@ final class Tapped implements AnswerSink {
       CopyThread copies,
       List<InputTensor> inputs,
       AnswerSink sink) {
+    super(sink);
     this.model = model;
     this.made = made;
     this.copies = copies;
     this.inputs = inputs;
-    this.sink = sink;
-  }
-
-  @Override
-  public @Nullable String onManyParts() {
-    return sink.onManyParts();
-  }
-
-  @Override
-  public void onCall(CallReport call) {
-    sink.onCall(call);
   }
 
   @Override
@@ -63,7 +52,7 @@ final class Tapped implements AnswerSink {
     if (part.isLast()) {
       RowCopy.take(model, made, inputs, part);
     }
-    sink.onPart(part);
+    sink().onPart(part);
   }
 
   private long byteSize(Answer part) {
@@ -81,10 +70,23 @@ final class Tapped implements AnswerSink {
   public void onEnd(Outcome outcome) {
     Answer part = kept;
     if (part == null) {
-      sink.onEnd(outcome);
-    } else if (!copies.offer(byteSize(part), () -> copyAndTell(part, outcome))) {
-      model.counts().dropped(Drop.BUSY, RowCopy.rows(inputs));
+      sink().onEnd(outcome);
+    } else if (!isHandedOver(part, outcome)) {
       tell(part, outcome);
+    }
+  }
+
+  /** False when it is not copied, which is counted. Throws nothing. */
+  private boolean isHandedOver(Answer part, Outcome outcome) {
+    try {
+      boolean isTaken = copies.offer(byteSize(part), () -> copyAndTell(part, outcome));
+      if (!isTaken) {
+        model.counts().dropped(Drop.BUSY, RowCopy.rows(made, inputs));
+      }
+      return isTaken;
+    } catch (RuntimeException | Error e) {
+      model.failed(e, RowCopy.rows(made, inputs));
+      return false;
     }
   }
 
@@ -99,9 +101,9 @@ final class Tapped implements AnswerSink {
   /** Both, whatever the sink says of the first: a client must not wait for ever. */
   private void tell(Answer part, Outcome outcome) {
     try {
-      sink.onPart(part);
+      sink().onPart(part);
     } finally {
-      sink.onEnd(outcome);
+      sink().onEnd(outcome);
     }
   }
 }

@@ -40,6 +40,7 @@ public final class Tee implements AutoCloseable {
   private final Function<String, Optional<ModelStatus>> models;
   private final LongSupplier clock;
   private final TeeMemory memory;
+  private final FailureLog failures = new FailureLog();
   private final CopyThread copies;
   private final @Nullable BatchFiles files;
   private final Map<String, TeedModel> teed = new ConcurrentHashMap<>();
@@ -76,8 +77,9 @@ public final class Tee implements AutoCloseable {
           "roundhouse.worker.tee.models chooses models to copy, and nobody could have the copies.",
           "Set roundhouse.worker.tee.folder, .port or .socket, or leave .models out.");
     }
-    files = folder == null ? null : new BatchFiles(folder, settings.folderSize().toBytes());
-    copies = new CopyThread(settings.maxWaiting().toBytes());
+    files =
+        folder == null ? null : new BatchFiles(folder, settings.folderSize().toBytes(), failures);
+    copies = new CopyThread(settings.maxWaiting().toBytes(), failures);
     var unused =
         thread.scheduleWithFixedDelay(this::look, LOOK_SECONDS, LOOK_SECONDS, TimeUnit.SECONDS);
   }
@@ -86,7 +88,7 @@ public final class Tee implements AutoCloseable {
     try {
       teed.values().forEach(TeedModel::look);
     } catch (RuntimeException | Error e) { // or it would never look again
-      log.error("the rings of the tee could not be looked after", e);
+      failures.say("the rings of the tee could not be looked after", e);
     }
   }
 
@@ -103,17 +105,26 @@ public final class Tee implements AutoCloseable {
       if (!chosen.match(model)) {
         return sink;
       }
-      of = begin(model);
+      of = beginOrSay(model);
     }
     if (of == null || !of.isRead() || closed || !isSampled()) {
       return sink;
     }
+    try {
+      return tapped(of, inputs, sink);
+    } catch (RuntimeException | Error e) { // it costs no request
+      of.failed(e, 1);
+      return sink;
+    }
+  }
+
+  private AnswerSink tapped(TeedModel of, List<InputTensor> inputs, AnswerSink sink) {
     ModelSpec made = of.serving();
     if (made == null) {
       return sink;
     }
     if (of.isRefused(made)) {
-      of.counts().dropped(Drop.NOT_FIXED, RowCopy.rows(inputs));
+      of.counts().dropped(Drop.NOT_FIXED, RowCopy.rows(made, inputs));
       return sink;
     }
     return new Tapped(of, made, copies, inputs, sink);
@@ -122,6 +133,16 @@ public final class Tee implements AutoCloseable {
   private boolean isSampled() {
     double ratio = settings.sampleRatio();
     return ratio >= 1 || ThreadLocalRandom.current().nextDouble() < ratio;
+  }
+
+  /** The next request tries again. */
+  private @Nullable TeedModel beginOrSay(String model) {
+    try {
+      return begin(model);
+    } catch (RuntimeException | Error e) {
+      failures.say("requests of model '" + model + "' could not be begun to be copied", e);
+      return null;
+    }
   }
 
   /** Null for a model that there is not: clients must not have names kept. */
@@ -134,8 +155,17 @@ public final class Tee implements AutoCloseable {
     if (before != null) {
       return before;
     }
-    if (files != null) {
-      files.follow(added, thread);
+    if (files == null) {
+      return added;
+    }
+    boolean isFollowed = false;
+    try {
+      files.follow(added, this::execute);
+      isFollowed = true;
+    } finally {
+      if (!isFollowed) {
+        teed.remove(model, added);
+      }
     }
     return added;
   }
@@ -180,13 +210,20 @@ public final class Tee implements AutoCloseable {
       throw notReady(model);
     }
     BatchReader reader = of.read(wake);
-    TeeSpec spec = of.prepareNow();
-    if (spec == null) {
-      NotTeedException why = of.refusal();
-      reader.close();
-      throw why == null ? notReady(model) : why;
+    Opened opened = null;
+    try {
+      TeeSpec spec = of.prepareNow();
+      if (spec == null) {
+        NotTeedException why = of.refusal();
+        throw why == null ? notReady(model) : why;
+      }
+      opened = new Opened(reader, spec);
+      return opened;
+    } finally {
+      if (opened == null) { // or a ring would be filled for nobody
+        reader.close();
+      }
     }
-    return new Opened(reader, spec);
   }
 
   private static NotTeedException notReady(String model) {
@@ -195,12 +232,24 @@ public final class Tee implements AutoCloseable {
 
   // --- for models
 
+  /** On the thread {@code tee}, if it has not stopped. */
   void execute(Runnable task) {
     try {
-      thread.execute(task);
+      thread.execute(
+          () -> {
+            try {
+              task.run();
+            } catch (RuntimeException | Error e) { // which the executor would keep to itself
+              failures.say("the thread 'tee' could not do its work", e);
+            }
+          });
     } catch (RejectedExecutionException stopped) {
       // nobody waits for it
     }
+  }
+
+  FailureLog failures() {
+    return failures;
   }
 
   /** What serves; null when it is not ready. */
@@ -228,11 +277,22 @@ public final class Tee implements AutoCloseable {
     RingMemory own;
     try {
       own = new RingMemory(spec, buffers, memory, thread);
-    } catch (Throwable e) {
+    } catch (OutOfMemoryError e) { // the system has less than max-memory says
+      memory.giveBack(bytes);
+      throw new NotTeedException(
+          "there are no %d bytes for %d batches of model '%s': %s"
+              .formatted(bytes, buffers, spec.model(), e.getMessage()),
+          false);
+    } catch (RuntimeException | Error e) {
       memory.giveBack(bytes);
       throw e;
     }
-    return new Ring(spec, buffers, own, counts, clock);
+    try {
+      return new Ring(spec, buffers, own, counts, clock);
+    } catch (RuntimeException | Error e) {
+      own.release();
+      throw e;
+    }
   }
 
   // --- figures

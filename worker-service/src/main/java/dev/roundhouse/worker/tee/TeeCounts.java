@@ -35,7 +35,9 @@ public final class TeeCounts {
     /** Another version than the one that is served by itself has answered. */
     OTHER_VERSION,
     /** The inputs lie on the device, or can no longer be read. */
-    UNREADABLE
+    UNREADABLE,
+    /** Something was wrong here, such as no memory for the copy. */
+    FAILED
   }
 
   /** Why rows that were taken never came out. */
@@ -44,7 +46,7 @@ public final class TeeCounts {
     REPLACED,
     /** Nobody reads any more. */
     UNREAD,
-    /** An input of the batch became unreadable while it was copied. */
+    /** An input of the batch became unreadable while it was copied, or copying it failed. */
     SPOILT
   }
 

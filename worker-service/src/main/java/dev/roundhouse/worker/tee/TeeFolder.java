@@ -55,12 +55,12 @@ final class TeeFolder {
           "it has %d bytes, and roundhouse.worker.tee.folder-size is %d"
               .formatted(size, mostBytes));
     }
+    forgetDeleted();
     for (Sized oldest = files.peek();
         oldest != null && bytes + size > mostBytes;
         oldest = files.peek()) {
-      Files.deleteIfExists(oldest.path()); // a learner may have done so
-      files.remove();
-      bytes -= oldest.bytes();
+      Files.deleteIfExists(oldest.path());
+      forget(oldest);
     }
     String name = "%s.%013d-%09d%s".formatted(model, startedMillis, number++, END);
     Path unfinished = folder.resolve(name + UNFINISHED);
@@ -68,12 +68,31 @@ final class TeeFolder {
     try {
       content.write(unfinished);
       Files.move(unfinished, file, StandardCopyOption.ATOMIC_MOVE);
-    } catch (IOException | RuntimeException e) {
+    } catch (IOException | RuntimeException | Error e) {
       Files.deleteIfExists(unfinished);
       throw e;
     }
     files.add(new Sized(file, size, 0));
     bytes += size;
+  }
+
+  /** Learners delete what they have read, the oldest first. */
+  private void forgetDeleted() {
+    for (Sized oldest = files.peek();
+        oldest != null && Files.notExists(oldest.path());
+        oldest = files.peek()) {
+      forget(oldest);
+    }
+  }
+
+  /** Files that it counts. */
+  int known() {
+    return files.size();
+  }
+
+  private void forget(Sized oldest) {
+    files.remove();
+    bytes -= oldest.bytes();
   }
 
   private void look() throws IOException {

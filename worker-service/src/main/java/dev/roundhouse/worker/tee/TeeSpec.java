@@ -30,6 +30,8 @@ public record TeeSpec(
     StreamSpec batch,
     int rows,
     boolean hasRows) {
+  /** Of what is sent to learners in one piece, with its head and what lies between tensors. */
+  private static final long MOST_BATCH_BYTES = Integer.MAX_VALUE - (64L << 10);
 
   /**
    * @throws NotTeedException when its requests cannot be laid side by side
@@ -44,6 +46,10 @@ public record TeeSpec(
           new StreamSpec(
               tensors(made.clientInputs(), rows, hasRows, variant),
               tensors(made.clientOutputs(), rows, hasRows, variant));
+      if ((long) batch.requestBytes() + batch.responseBytes() > MOST_BATCH_BYTES) {
+        throw new IllegalArgumentException(
+            "inputs and outputs have more than %d bytes together".formatted(MOST_BATCH_BYTES));
+      }
       return new TeeSpec(model.name(), model.version(), made, generation, batch, rows, hasRows);
     } catch (IllegalArgumentException | ArithmeticException e) {
       throw refusal(

@@ -22,12 +22,16 @@ final class TeedModel {
   private static final long RETRY_NANOS = TimeUnit.SECONDS.toNanos(1);
 
   private final String name;
+  private final String whatFailed;
   private final Tee tee;
   private final TeeCounts counts = new TeeCounts();
   private final List<BatchReader> readers = new CopyOnWriteArrayList<>();
   private final AtomicBoolean preparing = new AtomicBoolean();
   private volatile @Nullable Ring ring;
   private volatile @Nullable Refusal refused;
+
+  /** Not all readers could be told of a batch that became full. */
+  private volatile boolean hasUntold;
 
   /** Guarded by this. */
   private @Nullable ModelSpec lastMade;
@@ -40,13 +44,15 @@ final class TeedModel {
 
   /**
    * @param made the files that it holds for
+   * @param drop why their rows are not taken
    * @param untilNanos on the tee's clock, unless it is for good
    */
-  private record Refusal(ModelSpec made, NotTeedException why, long untilNanos) {}
+  private record Refusal(ModelSpec made, NotTeedException why, Drop drop, long untilNanos) {}
 
   TeedModel(String name, Tee tee) {
     this.name = name;
     this.tee = tee;
+    whatFailed = "requests of model '" + name + "' could not be copied";
   }
 
   String name() {
@@ -90,11 +96,8 @@ final class TeedModel {
   Drop absent(ModelSpec made) {
     Refusal now = refused;
     if (now != null && now.made() == made) {
-      if (now.why().isForGood()) {
-        return Drop.NOT_FIXED;
-      }
-      if (tee.nanoTime() - now.untilNanos() < 0) {
-        return Drop.MEMORY;
+      if (now.why().isForGood() || tee.nanoTime() - now.untilNanos() < 0) {
+        return now.drop();
       }
     }
     prepare();
@@ -103,24 +106,33 @@ final class TeedModel {
 
   /** Has a ring made of what serves now. Does not wait. */
   private void prepare() {
-    if (preparing.compareAndSet(false, true)) {
+    if (!preparing.compareAndSet(false, true)) {
+      return;
+    }
+    boolean isTaken = false;
+    try {
       tee.execute(
           () -> {
             preparing.set(false);
             prepareNow();
           });
+      isTaken = true;
+    } finally {
+      if (!isTaken) { // or nobody would ever ask again
+        preparing.set(false);
+      }
     }
   }
 
-  /** A reader from now on. On the thread {@code tee}. */
+  /** A reader from now on; closed by whoever asked for it. */
   BatchReader read(Runnable wake) {
     BatchReader reader = new BatchReader(this, wake);
     synchronized (this) {
-      readers.add(reader);
       Ring now = ring;
       if (now != null && now.spec().made() == serving()) {
         reader.attach(now);
       }
+      readers.add(reader);
     }
     return reader;
   }
@@ -145,20 +157,45 @@ final class TeedModel {
       return null;
     }
     try {
-      Ring next = make(status, made);
-      readers.forEach(reader -> reader.attach(next));
-      refused = null;
-      ring = next;
-      return next.spec();
+      return attached(make(status, made));
     } catch (NotTeedException e) {
-      Refusal before = refused;
-      refused = new Refusal(made, e, tee.nanoTime() + RETRY_NANOS);
-      if (before == null || before.made() != made) {
-        log.warn("requests are not copied: {}", e.getMessage());
-      }
+      refuse(made, e, e.isForGood() ? Drop.NOT_FIXED : Drop.MEMORY);
+      return null;
+    } catch (RuntimeException | Error e) {
+      say(e);
+      NotTeedException why =
+          new NotTeedException(
+              "requests of model '%s' cannot be copied now: something is wrong in the server; see its log"
+                  .formatted(name),
+              false);
+      refuse(made, why, Drop.FAILED);
       return null;
     } finally {
-      readers.forEach(BatchReader::wake);
+      tellReaders();
+    }
+  }
+
+  /** Gives a new ring to the readers. */
+  private TeeSpec attached(Ring next) {
+    boolean isAttached = false;
+    try {
+      readers.forEach(reader -> reader.attach(next));
+      isAttached = true;
+    } finally {
+      if (!isAttached) {
+        next.discardAll();
+      }
+    }
+    refused = null;
+    ring = next;
+    return next.spec();
+  }
+
+  private void refuse(ModelSpec made, NotTeedException why, Drop drop) {
+    Refusal before = refused;
+    refused = new Refusal(made, why, drop, tee.nanoTime() + RETRY_NANOS);
+    if (before == null || before.made() != made) {
+      log.warn("requests are not copied: {}", why.getMessage());
     }
   }
 
@@ -183,11 +220,26 @@ final class TeedModel {
     }
   }
 
-  /** A batch is full. */
-  void filled() {
+  /** There may be another batch, or none any more. Throws nothing. */
+  void tellReaders() {
     for (BatchReader reader : readers) {
-      reader.wake();
+      try {
+        reader.wake();
+      } catch (RuntimeException | Error e) { // they are told again when all is looked after
+        hasUntold = true;
+        say(e);
+      }
     }
+  }
+
+  /** Rows could not be copied, because something went wrong. Throws nothing. */
+  void failed(Throwable why, long rows) {
+    counts.dropped(Drop.FAILED, rows);
+    say(why);
+  }
+
+  void say(Throwable why) {
+    tee.failures().say(whatFailed, why);
   }
 
   /** A reader has closed. */
@@ -225,6 +277,10 @@ final class TeedModel {
 
   /** Retires a ring of files that serve no more. On the thread {@code tee}. */
   void look() {
+    if (hasUntold) {
+      hasUntold = false;
+      tellReaders();
+    }
     Ring now = ring;
     if (now != null && now.spec().made() != serving()) {
       prepareNow();
@@ -234,6 +290,6 @@ final class TeedModel {
   /** Takes no more rows; whole batches can still be read. */
   synchronized void end() {
     retire();
-    readers.forEach(BatchReader::wake);
+    tellReaders();
   }
 }

@@ -1,8 +1,8 @@
 package dev.roundhouse.worker.trace;
 
-import dev.roundhouse.engine.request.Answer;
 import dev.roundhouse.engine.request.AnswerSink;
 import dev.roundhouse.engine.request.CallReport;
+import dev.roundhouse.engine.request.ForwardingSink;
 import dev.roundhouse.engine.request.Outcome;
 import dev.roundhouse.platform.telemetry.SpanExport;
 import dev.roundhouse.platform.telemetry.SpanWriter;
@@ -83,12 +83,11 @@ public final class RequestSpans {
     return new Traced(model, requestId, caller, own, sink);
   }
 
-  private final class Traced implements AnswerSink {
+  private final class Traced extends ForwardingSink {
     private final String model;
     private final String requestId;
     private final SpanContext caller;
     private final SpanContext own;
-    private final AnswerSink sink;
     private final long startNanos = clock.getAsLong();
     private final long epochMinusClock = SpanWriter.epochNanos() - startNanos;
 
@@ -97,21 +96,16 @@ public final class RequestSpans {
     private int moreCalls;
 
     Traced(String model, String requestId, SpanContext caller, SpanContext own, AnswerSink sink) {
+      super(sink);
       this.model = model;
       this.requestId = requestId;
       this.caller = caller;
       this.own = own;
-      this.sink = sink;
-    }
-
-    @Override
-    public @Nullable String onManyParts() {
-      return sink.onManyParts();
     }
 
     @Override
     public void onCall(CallReport call) {
-      sink.onCall(call);
+      sink().onCall(call);
       synchronized (this) {
         if (calls.size() < MOST_CALLS) {
           calls.add(call);
@@ -122,14 +116,9 @@ public final class RequestSpans {
     }
 
     @Override
-    public void onPart(Answer part) {
-      sink.onPart(part);
-    }
-
-    @Override
     public void onEnd(Outcome outcome) {
       try {
-        sink.onEnd(outcome);
+        sink().onEnd(outcome);
       } finally {
         if (outcome instanceof Outcome.Completed completed) {
           noteLatest(completed.timings());

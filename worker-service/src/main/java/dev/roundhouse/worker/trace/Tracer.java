@@ -3,6 +3,7 @@ package dev.roundhouse.worker.trace;
 import dev.roundhouse.engine.request.Answer;
 import dev.roundhouse.engine.request.AnswerSink;
 import dev.roundhouse.engine.request.CallReport;
+import dev.roundhouse.engine.request.ForwardingSink;
 import dev.roundhouse.engine.request.InputTensor;
 import dev.roundhouse.engine.request.Outcome;
 import java.util.List;
@@ -71,11 +72,10 @@ public final class Tracer {
     sampling = writes || changed.decidesSpans() ? changed : null;
   }
 
-  private final class Traced implements AnswerSink {
+  private final class Traced extends ForwardingSink {
     private final Sampler sampler;
     private final String model;
     private final String requestId;
-    private final AnswerSink sink;
     private final long startNanos = clock.getAsLong();
     private final List<InputTensor> inputs;
     private final Queue<CallReport> calls = new ConcurrentLinkedQueue<>();
@@ -87,16 +87,11 @@ public final class Tracer {
         String requestId,
         List<InputTensor> inputs,
         AnswerSink sink) {
+      super(sink);
       this.sampler = sampler;
       this.model = model;
       this.requestId = requestId;
       this.inputs = inputs;
-      this.sink = sink;
-    }
-
-    @Override
-    public @Nullable String onManyParts() {
-      return sink.onManyParts();
     }
 
     @Override
@@ -109,7 +104,7 @@ public final class Tracer {
       if (part.isLast()) { // an earlier one may be gone at the end
         answer = part;
       }
-      sink.onPart(part);
+      sink().onPart(part);
     }
 
     @Override
@@ -119,7 +114,7 @@ public final class Tracer {
         tensors = tensors();
       } finally {
         try {
-          sink.onEnd(outcome);
+          sink().onEnd(outcome);
         } finally {
           offer(outcome, tensors);
         }

@@ -8,7 +8,7 @@ import dev.roundhouse.bundle.tensor.Shape;
 import dev.roundhouse.engine.request.Answer;
 import dev.roundhouse.engine.request.AnswerForm;
 import dev.roundhouse.engine.request.AnswerSink;
-import dev.roundhouse.engine.request.CallReport;
+import dev.roundhouse.engine.request.ForwardingSink;
 import dev.roundhouse.engine.request.Outcome;
 import dev.roundhouse.engine.request.OutputTensor;
 import dev.roundhouse.engine.request.Status;
@@ -135,23 +135,17 @@ final class Classification implements AnswerForm {
   }
 
   /** Ranks when the request has ended well, and then tells its sink of both. */
-  private final class Ranked implements AnswerSink {
-    private final AnswerSink sink;
+  private final class Ranked extends ForwardingSink {
     private @Nullable Answer answer;
 
     Ranked(AnswerSink sink) {
-      this.sink = sink;
+      super(sink);
     }
 
     @Override
     public String onManyParts() {
       return "'classification' is not served for models with decoupled transaction policy; request the outputs %s without"
           .formatted(wanted.keySet());
-    }
-
-    @Override
-    public void onCall(CallReport call) {
-      sink.onCall(call);
     }
 
     @Override
@@ -163,7 +157,7 @@ final class Classification implements AnswerForm {
     public void onEnd(Outcome outcome) {
       Answer part = answer;
       if (part == null) {
-        sink.onEnd(outcome);
+        sink().onEnd(outcome);
         return;
       }
       try {
@@ -182,22 +176,23 @@ final class Classification implements AnswerForm {
         return;
       }
       try {
-        sink.onPart(ranked);
+        sink().onPart(ranked);
       } catch (RuntimeException | Error e) {
         part.close();
         log.error("the receiver of an answer with classes threw", e);
       }
-      sink.onEnd(outcome);
+      sink().onEnd(outcome);
     }
 
     /** The request must end: its client would wait forever. */
     private void fail(Answer part, Throwable cause) {
       part.close();
       log.error("the classes of an answer could not be told", cause);
-      sink.onEnd(
-          new Outcome.Failed(
-              Status.INTERNAL,
-              "the classes of the answer could not be told; see the server's log"));
+      sink()
+          .onEnd(
+              new Outcome.Failed(
+                  Status.INTERNAL,
+                  "the classes of the answer could not be told; see the server's log"));
     }
   }
 

@@ -23,16 +23,12 @@ import dev.roundhouse.worker.transport.rest.InferRoutes;
 import dev.roundhouse.worker.transport.text.TextRoutes;
 import dev.roundhouse.worker.transport.v1.V1Protocol;
 import dev.roundhouse.worker.transport.v1.V1Routes;
-import java.time.Duration;
 import org.springframework.beans.factory.ObjectProvider;
-import org.springframework.beans.factory.SmartInitializingSingleton;
 import org.springframework.beans.factory.annotation.Qualifier;
 import org.springframework.boot.ssl.SslBundles;
-import org.springframework.boot.web.server.context.WebServerApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.context.annotation.Import;
-import org.springframework.context.support.DefaultLifecycleProcessor;
 
 /** The HTTP server. */
 @Configuration(proxyBeanMethods = false)
@@ -61,16 +57,6 @@ class HttpServerConfiguration {
   FairTurns httpInflating() {
     return new FairTurns(
         "http-inflate", Math.max(1, Runtime.getRuntime().availableProcessors() / 2));
-  }
-
-  /** HTTP requests have the same drain time as gRPC calls. */
-  @Bean
-  SmartInitializingSingleton httpDrain(
-      DefaultLifecycleProcessor lifecycle, WorkerProperties properties) {
-    Duration drain = properties.shutdown().drain().plus(TransportConfiguration.LAST_ANSWERS);
-    return () ->
-        lifecycle.setTimeoutForShutdownPhase(
-            WebServerApplicationContext.GRACEFUL_SHUTDOWN_PHASE, drain.toMillis());
   }
 
   @Bean(defaultCandidate = false)

@@ -12,6 +12,7 @@ import dev.roundhouse.transport.memory.PeerMemory;
 import dev.roundhouse.worker.actuator.StreamMeters;
 import dev.roundhouse.worker.config.StreamProperties;
 import dev.roundhouse.worker.config.StreamSslProperties;
+import dev.roundhouse.worker.config.TransportProperties;
 import dev.roundhouse.worker.config.WorkerProperties;
 import dev.roundhouse.worker.transport.Inference;
 import dev.roundhouse.worker.transport.tstream.StreamServer;
@@ -36,12 +37,16 @@ class StreamConfiguration {
   private static final String SOCKET = WorkerProperties.PREFIX + ".stream.socket";
 
   /**
-   * Connections that a port of gRPC, or streams, may have: they share the file descriptors that are
-   * gRPC's alone otherwise.
+   * Connections that a port of gRPC, streams, or an added transport may have: they share the file
+   * descriptors that are gRPC's alone otherwise. Of an added one its connections are counted: what
+   * else it opens, nobody knows.
    */
   static int ofGrpcShare(WorkerProperties properties, int configured) {
     int ports =
         1 + (properties.stream().isOn() ? 1 : 0) + (properties.v1().grpcPort() >= 0 ? 1 : 0);
+    for (TransportProperties added : properties.transports().values()) {
+      ports += added.enabled() ? 1 : 0;
+    }
     return DescriptorShare.ofProcess().connections(configured, ports);
   }
 

@@ -5,6 +5,8 @@ import dev.roundhouse.platform.config.StartRefusedException;
 import dev.roundhouse.worker.transport.Transports;
 import java.io.IOException;
 import java.time.Duration;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import org.springframework.context.ApplicationContext;
 import org.springframework.context.ApplicationListener;
 import org.springframework.context.SmartLifecycle;
@@ -13,9 +15,12 @@ import org.springframework.context.event.ContextClosedEvent;
 /**
  * Starts the transports after the models have begun to load, those that Boot has started among
  * them. All of them drain as soon as the context begins to close; then each in turn has what is
- * left of the time. Stops before the engine, which still answers what they have taken.
+ * left of the time. What one of them throws keeps no other from that. Stops before the engine,
+ * which still answers what they have taken.
  */
 final class TransportLifecycle implements SmartLifecycle, ApplicationListener<ContextClosedEvent> {
+  private static final Logger log = LoggerFactory.getLogger(TransportLifecycle.class);
+
   private final Transports transports;
   private final Duration budget;
   private final ApplicationContext context;
@@ -50,7 +55,15 @@ final class TransportLifecycle implements SmartLifecycle, ApplicationListener<Co
   public void onApplicationEvent(ContextClosedEvent event) {
     if (event.getApplicationContext() == context) { // one within this closes too
       closedAtNanos = System.nanoTime();
-      transports.all().forEach(Transport::drain);
+      transports.all().forEach(TransportLifecycle::drain);
+    }
+  }
+
+  private static void drain(Transport transport) {
+    try {
+      transport.drain();
+    } catch (RuntimeException | Error e) {
+      log.error("the transport '{}' could not drain", transport.name(), e);
     }
   }
 
@@ -62,6 +75,8 @@ final class TransportLifecycle implements SmartLifecycle, ApplicationListener<Co
         transport.stop(left());
       } catch (InterruptedException e) {
         Thread.currentThread().interrupt(); // the others are closed at once
+      } catch (RuntimeException | Error e) {
+        log.error("the transport '{}' could not stop", transport.name(), e);
       }
     }
   }

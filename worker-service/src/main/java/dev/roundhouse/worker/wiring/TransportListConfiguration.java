@@ -49,8 +49,17 @@ class TransportListConfiguration {
             FOLDER,
             WorkerProperties.PREFIX + ".transports",
             properties.transports(),
-            Set.of("grpc", "http", "rest", "metrics", "stream", "tstream", "v1-grpc", "v1-http")),
-        new AddedTransports.Services(inference, access, texts, memory, readiness::isReady));
+            Set.of(
+                "grpc", "http", "rest", "metrics", "stream", "tstream", "v1-grpc", "v1-http",
+                "tee")),
+        new AddedTransports.Services(
+            inference,
+            access,
+            texts,
+            memory,
+            StreamConfiguration.ofGrpcShare(properties, properties.server().maxConnections()),
+            WorkerProperties.PREFIX + ".server.max-connections",
+            readiness::isReady));
   }
 
   @Bean

@@ -13,6 +13,7 @@ import dev.roundhouse.platform.text.ClientText;
 import dev.roundhouse.transport.http2.Http2ServerBuilder;
 import dev.roundhouse.transport.io.FairTurns;
 import dev.roundhouse.transport.memory.PeerMemory;
+import dev.roundhouse.worker.actuator.V1PortMeters;
 import dev.roundhouse.worker.config.WorkerProperties;
 import dev.roundhouse.worker.lifecycle.Readiness;
 import dev.roundhouse.worker.transport.ModelConfigs;
@@ -52,6 +53,8 @@ import org.springframework.grpc.server.service.GrpcServiceSpec;
 class V1PortsConfiguration {
   private static final String GRPC = WorkerProperties.PREFIX + ".v1.grpc-port";
   private static final String HTTP = WorkerProperties.PREFIX + ".v1.http-port";
+  private static final String GRPC_NAME = "v1-grpc";
+  private static final String HTTP_NAME = "v1-http";
 
   /** What answers, once. */
   record Answering(V1GrpcService service) {}
@@ -68,6 +71,31 @@ class V1PortsConfiguration {
     return new Answering(protocol.service(calls, readiness, server, control, configs, regions));
   }
 
+  @Bean(defaultCandidate = false)
+  PortLoad v1GrpcLoad() {
+    return new PortLoad();
+  }
+
+  @Bean(defaultCandidate = false)
+  PortLoad v1HttpLoad() {
+    return new PortLoad();
+  }
+
+  @Bean
+  @Conditional(HasGrpc.class)
+  V1PortMeters v1GrpcMeters(@Qualifier("v1GrpcLoad") PortLoad load, WorkerProperties properties) {
+    return new V1PortMeters(
+        GRPC_NAME,
+        load,
+        StreamConfiguration.ofGrpcShare(properties, properties.server().maxConnections()));
+  }
+
+  @Bean
+  @Conditional(HasHttp.class)
+  V1PortMeters v1HttpMeters(@Qualifier("v1HttpLoad") PortLoad load, HttpFront.Settings http) {
+    return new V1PortMeters(HTTP_NAME, load, http.maxConnections());
+  }
+
   @Bean
   @Conditional(HasGrpc.class)
   ServerTransport v1GrpcTransport(
@@ -76,11 +104,14 @@ class V1PortsConfiguration {
       GrpcServiceConfigurer configurer,
       GrpcServerProperties grpc,
       SslBundles bundles,
-      Consumer<Http2ServerBuilder> grpcSettings) {
+      Consumer<Http2ServerBuilder> grpcSettings,
+      @Qualifier("v1GrpcLoad") PortLoad load) {
     int port = properties.v1().grpcPort();
-    Http2GrpcServerFactory factory = new Http2GrpcServerFactory(grpc, port, bundles, grpcSettings);
+    Http2GrpcServerFactory factory =
+        new Http2GrpcServerFactory(
+            grpc, port, bundles, grpcSettings.andThen(builder -> builder.loadListener(load)));
     factory.addService(configurer.configure(new GrpcServiceSpec(v1.service(), null), factory));
-    return new ServerTransport("v1-grpc", GRPC + "=" + port, factory.createServer());
+    return new ServerTransport(GRPC_NAME, GRPC + "=" + port, factory.createServer());
   }
 
   @Bean
@@ -96,7 +127,7 @@ class V1PortsConfiguration {
       Access access,
       ClientText texts,
       FairTurns inflating,
-      @Qualifier("httpLoad") PortLoad load,
+      @Qualifier("v1HttpLoad") PortLoad load,
       PeerMemory memory,
       ObservationRegistry observations,
       ObservationProperties observed,
@@ -123,7 +154,7 @@ class V1PortsConfiguration {
             load,
             memory,
             engine::fail);
-    return new HttpTransport("v1-http", front, false);
+    return new HttpTransport(HTTP_NAME, front, false);
   }
 
   private static boolean isSet(ConditionContext context, String key) {

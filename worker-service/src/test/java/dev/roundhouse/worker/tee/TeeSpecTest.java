@@ -62,5 +62,10 @@ class TeeSpecTest {
         tensor("x", DType.F32, Axis.BATCH, new Axis.Fixed(1L << 30)),
         tensor("y", DType.F32, Axis.BATCH),
         "tee.batch-size");
+    Axis most = new Axis.Fixed(1L << 26); // 1.25 GiB of five rows
+    assertRefused(
+        tensor("x", DType.F32, Axis.BATCH, most),
+        tensor("y", DType.F32, Axis.BATCH, most),
+        "more than 2147418111 bytes together");
   }
 }

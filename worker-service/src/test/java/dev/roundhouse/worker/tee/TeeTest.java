@@ -3,155 +3,27 @@ package dev.roundhouse.worker.tee;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.roundhouse.bundle.model.Axis;
-import dev.roundhouse.bundle.model.ModelSpec;
 import dev.roundhouse.bundle.model.TensorSpec;
 import dev.roundhouse.bundle.tensor.DType;
 import dev.roundhouse.bundle.tensor.Shape;
-import dev.roundhouse.engine.model.ModelStatus;
-import dev.roundhouse.engine.request.Answer;
 import dev.roundhouse.engine.request.AnswerSink;
 import dev.roundhouse.engine.request.InputTensor;
 import dev.roundhouse.engine.request.Outcome;
 import dev.roundhouse.engine.request.OutputTensor;
 import dev.roundhouse.engine.request.TensorData;
-import dev.roundhouse.worker.config.TeeProperties;
-import dev.roundhouse.worker.tee.Tee.Opened;
 import dev.roundhouse.worker.tee.TeeCounts.Discard;
 import dev.roundhouse.worker.tee.TeeCounts.Drop;
 import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
-import java.net.InetAddress;
-import java.nio.file.Path;
-import java.time.Duration;
-import java.util.ArrayList;
-import java.util.Collections;
 import java.util.List;
-import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
-import java.util.concurrent.TimeUnit;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.springframework.util.unit.DataSize;
 
-/** The tap with answers that a test makes. Batches have two rows of 8 bytes, or of 80,000. */
+/** What is copied, and what is counted instead. */
 @Timeout(60)
-class TeeTest {
-  private static final Outcome.Timings TIMES = new Outcome.Timings(0, 0, 0, 0, 0, 0, 1, 0);
-  private static final int WIDE = 10_000;
-
-  private final Map<String, ModelStatus> models = new ConcurrentHashMap<>();
-  private final List<String> told = Collections.synchronizedList(new ArrayList<>());
-  private Tee tee;
-
-  private final AnswerSink sink =
-      new AnswerSink() {
-        @Override
-        public void onPart(Answer part) {
-          told.add("part");
-        }
-
-        @Override
-        public void onEnd(Outcome outcome) {
-          told.add("end");
-        }
-      };
-
-  @BeforeEach
-  void start() {
-    models.put("m", status(model(1)));
-    models.put("wide", status(model(WIDE)));
-    models.put("other", status(model(1)));
-    tee = new Tee(settings(1), name -> Optional.ofNullable(models.get(name)), System::nanoTime);
-  }
-
-  @AfterEach
-  void stop() {
-    tee.close();
-    assertThat(tee.heldBytes()).isZero();
-  }
-
-  private static TeeProperties settings(double ratio) {
-    return new TeeProperties(
-        List.of("m", "w*"),
-        ratio,
-        2,
-        2,
-        DataSize.ofMegabytes(16),
-        DataSize.ofKilobytes(200),
-        null,
-        DataSize.ofGigabytes(1),
-        0,
-        InetAddress.getLoopbackAddress(),
-        Path.of("unused"),
-        Duration.ofSeconds(5),
-        Duration.ofSeconds(5));
-  }
-
-  private static ModelSpec model(int width) {
-    List<Axis> axes = List.of(Axis.BATCH, new Axis.Fixed(width));
-    return RingTest.model(
-        List.of(new TensorSpec("x", DType.I64, axes)),
-        List.of(new TensorSpec("y", DType.I64, axes)));
-  }
-
-  private static ModelStatus status(ModelSpec made) {
-    return ModelStatus.loading("m", "1").ready(made, 1, 0);
-  }
-
-  private Opened open(String model) throws Exception {
-    return tee.open(model, () -> {}).get(30, TimeUnit.SECONDS);
-  }
-
-  private static MemorySegment row(long value, int width) {
-    long[] row = new long[width];
-    row[0] = value;
-    return MemorySegment.ofArray(row);
-  }
-
-  private static List<InputTensor> inputs(TensorData data, int width) {
-    return List.of(new InputTensor("x", DType.I64, Shape.of(1, width), data));
-  }
-
-  private record Made(String modelVersion, List<OutputTensor> outputs) implements Answer {
-    @Override
-    public void free() {}
-
-    @Override
-    public void close() {}
-  }
-
-  private static Answer answer(String version, long value, int width) {
-    return new Made(
-        version, List.of(new OutputTensor("y", DType.I64, Shape.of(1, width), row(value, width))));
-  }
-
-  private void ask(String model, List<InputTensor> inputs, Answer answer) {
-    AnswerSink tapped = tee.tapped(model, inputs, sink);
-    tapped.onPart(answer);
-    tapped.onEnd(new Outcome.Completed(answer.modelVersion(), TIMES));
-  }
-
-  private void ask(long value) {
-    ask("m", inputs(TensorData.of(row(value, 1)), 1), answer("1", -value, 1));
-  }
-
-  private TeeCounts counts(String model) {
-    return tee.figures().stream()
-        .filter(each -> each.model().equals(model))
-        .findFirst()
-        .orElseThrow()
-        .counts();
-  }
-
-  private static long at(Batch batch, int tensor, long row, int width) {
-    return batch.tensor(tensor).getAtIndex(ValueLayout.JAVA_LONG, row * width);
-  }
-
+class TeeTest extends TapFixture {
   @Test
   void shouldWrapNoSinkOfModelsThatNobodyWants() throws Exception {
     List<InputTensor> any = inputs(TensorData.of(row(1, 1)), 1);
@@ -283,11 +155,7 @@ class TeeTest {
       assertThat(told).as("the second does not").containsExactly("part", "end");
       assertThat(counts("wide").dropped(Drop.BUSY)).isEqualTo(1);
       go.countDown();
-      long end = System.nanoTime() + 30_000_000_000L;
-      while (told.size() < 4) {
-        assertThat(System.nanoTime()).isLessThan(end);
-        Thread.onSpinWait();
-      }
+      await(() -> told.size() == 4);
       assertThat(counts("wide").taken()).isEqualTo(1);
       assertThat(reader.next()).isNull();
     } finally {
@@ -303,6 +171,26 @@ class TeeTest {
       tapped.onEnd(Outcome.Cancelled.BY_CALLER);
       assertThat(told).containsExactly("end");
       assertThat(counts("m").taken()).isZero();
+      assertThat(reader.next()).isNull();
+    }
+  }
+
+  @Test
+  void shouldCountARequestWithoutRowsAsOne() throws Exception {
+    List<Axis> axes = List.of(new Axis.Fixed(3));
+    models.put(
+        "whole",
+        status(
+            RingTest.model(
+                List.of(new TensorSpec("x", DType.I64, axes)),
+                List.of(new TensorSpec("y", DType.I64, axes)))));
+    try (BatchReader reader = open("whole").reader()) {
+      List<InputTensor> three =
+          List.of(
+              new InputTensor(
+                  "x", DType.I64, Shape.of(3), TensorData.of(MemorySegment.ofArray(new long[3]))));
+      ask("whole", three, answer("2", 1, 1));
+      assertThat(counts("whole").dropped(Drop.OTHER_VERSION)).isEqualTo(1);
       assertThat(reader.next()).isNull();
     }
   }

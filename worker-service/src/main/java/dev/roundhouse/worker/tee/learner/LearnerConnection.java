@@ -1,7 +1,9 @@
 package dev.roundhouse.worker.tee.learner;
 
 import dev.roundhouse.kserve.tstream.HelloStatus;
-import dev.roundhouse.transport.io.StagedClose;
+import dev.roundhouse.platform.tstream.HelloRefusedException;
+import dev.roundhouse.platform.tstream.StreamPeer;
+import dev.roundhouse.platform.tstream.StreamPort;
 import dev.roundhouse.worker.tee.NotTeedException;
 import dev.roundhouse.worker.tee.Tee;
 import dev.roundhouse.worker.tee.learner.LearnerLoad.End;
@@ -23,10 +25,12 @@ import org.slf4j.LoggerFactory;
  * One connection: its hello, which is refused or makes it a learner. Belongs to its event loop;
  * {@link #drain} and {@link #wake} may be called by any thread.
  */
-final class LearnerConnection extends ChannelInboundHandlerAdapter {
+final class LearnerConnection extends ChannelInboundHandlerAdapter implements StreamPeer {
   private static final Logger log = LoggerFactory.getLogger(LearnerConnection.class);
   private static final int RETRY_MILLIS = 1_000;
-  private static final long ENDING_BYTES = 1 << 20;
+  private static final String STOPS = "the worker stops";
+
+  /** For a learner to read why its connection ends. */
   private static final long ENDING_NANOS = TimeUnit.SECONDS.toNanos(5);
 
   private final LearnerServer server;
@@ -61,7 +65,7 @@ final class LearnerConnection extends ChannelInboundHandlerAdapter {
   @Override
   public void handlerAdded(ChannelHandlerContext context) {
     long nanos = server.settings().handshakeTimeout().toNanos();
-    helloTimer = channel.eventLoop().schedule(this::onNoHello, nanos, TimeUnit.NANOSECONDS);
+    helloTimer = after(nanos, this::onNoHello);
   }
 
   @Override
@@ -98,15 +102,15 @@ final class LearnerConnection extends ChannelInboundHandlerAdapter {
       if (all.readableBytes() == length && length > 0) {
         greet(LearnerHello.read(all));
       }
-    } catch (LearnerRefusedException e) {
+    } catch (HelloRefusedException e) {
       refuse(e.status(), String.valueOf(e.getMessage()));
     }
   }
 
-  private void greet(LearnerHello said) throws LearnerRefusedException {
+  private void greet(LearnerHello said) throws HelloRefusedException {
     server.admit(said, channel.remoteAddress());
     if (!server.take(said.model())) {
-      throw new LearnerRefusedException(
+      throw new HelloRefusedException(
           HelloStatus.OVERLOADED,
           "model '%s' has a learner already, and one is served at a time".formatted(said.model()));
     }
@@ -116,7 +120,23 @@ final class LearnerConnection extends ChannelInboundHandlerAdapter {
         server
             .tee()
             .open(said.model(), this::wake)
-            .whenComplete((opened, failure) -> onLoop(() -> opened(said, opened, failure)));
+            .whenComplete((opened, failure) -> onOpened(said, opened, failure));
+  }
+
+  /** On any thread. */
+  private void onOpened(
+      LearnerHello said, Tee.@Nullable Opened opened, @Nullable Throwable failure) {
+    boolean isHandedOver = false;
+    try {
+      isHandedOver = onLoop(() -> opened(said, opened, failure));
+    } finally {
+      if (!isHandedOver) {
+        channel.close();
+        if (opened != null) {
+          opened.reader().close();
+        }
+      }
+    }
   }
 
   private void opened(LearnerHello said, Tee.@Nullable Opened opened, @Nullable Throwable failure) {
@@ -124,24 +144,38 @@ final class LearnerConnection extends ChannelInboundHandlerAdapter {
       refuseUnopened(failure);
       return;
     }
+    boolean isRead = false;
+    try {
+      isRead = begin(said, opened);
+    } finally {
+      if (!isRead) {
+        opened.reader().close();
+      }
+    }
+  }
+
+  /** False when it does not read. */
+  private boolean begin(LearnerHello said, Tee.Opened opened) {
     long digest = opened.spec().batch().digest();
     if (over) {
-      opened.reader().close();
-    } else if (said.digest() != 0 && said.digest() != digest) {
-      opened.reader().close();
+      return false;
+    }
+    if (said.digest() != 0 && said.digest() != digest) {
       refuse(
           HelloStatus.OTHER_SPEC,
           "the learner was built for a spec of digest %016x, and batches of model '%s' have %016x"
               .formatted(said.digest(), said.model(), digest));
-    } else {
-      int window = server.settings().numBuffers() - 1;
-      channel.write(LearnerFrames.reply(HelloStatus.OK, window, opened.spec(), ""));
-      open = new OpenLearner(this, opened.reader(), opened.spec(), window);
-      server.load().learns();
-      open.pump();
-      channel.flush();
-      log.info("a learner at {} reads model '{}'", channel.remoteAddress(), said.model());
+      return false;
     }
+    int window = server.settings().numBuffers() - 1;
+    channel.write(LearnerFrames.reply(HelloStatus.OK, window, opened.spec(), ""));
+    OpenLearner reading = new OpenLearner(this, opened.reader(), opened.spec(), window);
+    open = reading;
+    server.load().learns();
+    reading.pump();
+    channel.flush();
+    log.info("a learner at {} reads model '{}'", channel.remoteAddress(), said.model());
+    return true;
   }
 
   private void refuseUnopened(@Nullable Throwable failure) {
@@ -210,46 +244,83 @@ final class LearnerConnection extends ChannelInboundHandlerAdapter {
   }
 
   private void endAfter(ByteBuf told) {
-    channel
-        .writeAndFlush(told)
-        .addListener(sent -> StagedClose.begin(channel, ENDING_BYTES, ENDING_NANOS));
+    StreamPort.endAfter(channel, channel.writeAndFlush(told));
     // one that does not read must not keep what it has been sent
-    var unused =
-        channel.eventLoop().schedule(() -> channel.close(), ENDING_NANOS, TimeUnit.NANOSECONDS);
+    var unused = after(ENDING_NANOS, channel::close);
   }
 
   /** The worker stops. Any thread. */
-  void drain() {
-    onLoop(
-        () -> {
-          if (!over) {
-            say("the worker stops");
-          }
-        });
+  @Override
+  public void drain() {
+    var unused = onLoop(this::onDrain);
   }
+
+  private void onDrain() {
+    if (over) {
+      return;
+    }
+    if (open == null) {
+      refuse(HelloStatus.NOT_READY, STOPS);
+    } else {
+      say(STOPS);
+    }
+  }
+
+  /** It keeps nothing of what is counted for peers but itself. */
+  @Override
+  public void relieve() {}
 
   /** There may be another batch. Any thread. */
   void wake() {
-    onLoop(
-        () -> {
-          if (open != null && !over) {
-            open.pump();
-            channel.flush();
-          }
-        });
+    var unused =
+        onLoop(
+            () -> {
+              if (open != null && !over) {
+                open.pump();
+                channel.flush();
+              }
+            });
   }
 
-  private void onLoop(Runnable task) {
+  /** False when the loop has ended, and the connection with it. */
+  private boolean onLoop(Runnable task) {
     try {
-      channel.eventLoop().execute(task);
+      channel.eventLoop().execute(() -> guarded(task));
+      return true;
     } catch (RejectedExecutionException stopped) {
-      // the connection is gone with its loop
+      return false;
+    }
+  }
+
+  /** Has a task run later, on the event loop. */
+  Future<?> after(long nanos, Runnable task) {
+    return channel.eventLoop().schedule(() -> guarded(task), nanos, TimeUnit.NANOSECONDS);
+  }
+
+  /** A connection on which something went wrong must not hang. */
+  private void guarded(Runnable task) {
+    try {
+      task.run();
+    } catch (RuntimeException | Error e) {
+      onFailure(e);
+    }
+  }
+
+  private void onFailure(Throwable cause) {
+    try {
+      server.load().ended(End.FAILED);
+      log.warn("a learner's connection is closed, because something is wrong in the server", cause);
+    } finally {
+      channel.close();
     }
   }
 
   @Override
   public void userEventTriggered(ChannelHandlerContext context, Object event) {
     if (event instanceof ChannelInputShutdownEvent) {
+      if (hello != null) {
+        server.load().ended(End.HANDSHAKE);
+      }
       channel.close();
     }
   }
@@ -269,10 +340,10 @@ final class LearnerConnection extends ChannelInboundHandlerAdapter {
 
   @Override
   public void exceptionCaught(ChannelHandlerContext context, Throwable cause) {
-    if (!(cause instanceof IOException)) { // that is a learner which has gone
-      server.load().ended(End.FAILED);
-      log.warn("a learner's connection is closed, because something is wrong in the server", cause);
+    if (cause instanceof IOException) { // a learner which has gone
+      channel.close();
+    } else {
+      onFailure(cause);
     }
-    channel.close();
   }
 }

@@ -1,6 +1,7 @@
 package dev.roundhouse.worker.tee.learner;
 
 import dev.roundhouse.kserve.tstream.HelloStatus;
+import dev.roundhouse.platform.tstream.HelloRefusedException;
 import io.netty.buffer.ByteBuf;
 import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
@@ -26,9 +27,9 @@ record LearnerHello(String model, String token, long digest) {
   /**
    * How long it is, of which something has come.
    *
-   * @throws LearnerRefusedException when it cannot become one
+   * @throws HelloRefusedException when it cannot become one
    */
-  static int length(ByteBuf begun) throws LearnerRefusedException {
+  static int length(ByteBuf begun) throws HelloRefusedException {
     for (int i = 0; i < Math.min(begun.readableBytes(), Integer.BYTES); i++) {
       if (begun.getByte(i) != (byte) (MAGIC >>> 8 * i)) {
         throw bad(
@@ -47,7 +48,7 @@ record LearnerHello(String model, String token, long digest) {
   }
 
   /** Reads a whole one. */
-  static LearnerHello read(ByteBuf whole) throws LearnerRefusedException {
+  static LearnerHello read(ByteBuf whole) throws HelloRefusedException {
     int model = whole.getUnsignedShortLE(MODEL_AT);
     int token = whole.getUnsignedShortLE(TOKEN_AT);
     return new LearnerHello(
@@ -57,7 +58,7 @@ record LearnerHello(String model, String token, long digest) {
   }
 
   private static String text(ByteBuf from, int at, int bytes, String what)
-      throws LearnerRefusedException {
+      throws HelloRefusedException {
     try {
       return StandardCharsets.UTF_8.newDecoder().decode(from.nioBuffer(at, bytes)).toString();
     } catch (CharacterCodingException e) {
@@ -65,8 +66,8 @@ record LearnerHello(String model, String token, long digest) {
     }
   }
 
-  private static LearnerRefusedException bad(String why) {
-    return new LearnerRefusedException(HelloStatus.BAD_HELLO, why);
+  private static HelloRefusedException bad(String why) {
+    return new HelloRefusedException(HelloStatus.BAD_HELLO, why);
   }
 
   /** Without the token, which is nobody's business. */

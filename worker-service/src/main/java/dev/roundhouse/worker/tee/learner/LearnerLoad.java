@@ -1,15 +1,12 @@
 package dev.roundhouse.worker.tee.learner;
 
-import dev.roundhouse.kserve.tstream.HelloStatus;
-import java.util.Arrays;
+import dev.roundhouse.platform.tstream.StreamPortLoad;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.LongAdder;
 
 /** Counts what learners do. Thread-safe. */
-public final class LearnerLoad {
-  private final AtomicInteger open = new AtomicInteger();
+public final class LearnerLoad extends StreamPortLoad {
   private final AtomicInteger learners = new AtomicInteger();
-  private final LongAdder[] refused = adders(HelloStatus.values().length);
   private final LongAdder[] ended = adders(End.values().length);
 
   /** Why a connection was ended that its learner did not end. */
@@ -26,21 +23,6 @@ public final class LearnerLoad {
     FAILED
   }
 
-  private static LongAdder[] adders(int count) {
-    LongAdder[] adders = new LongAdder[count];
-    Arrays.setAll(adders, i -> new LongAdder());
-    return adders;
-  }
-
-  /** Connections, those in their handshake included; returns how many there are now. */
-  int opened() {
-    return open.incrementAndGet();
-  }
-
-  void closed() {
-    open.decrementAndGet();
-  }
-
   void learns() {
     learners.incrementAndGet();
   }
@@ -49,8 +31,9 @@ public final class LearnerLoad {
     learners.decrementAndGet();
   }
 
-  void refused(HelloStatus status) {
-    refused[status.ordinal()].increment();
+  @Override
+  protected void failedToOpen() {
+    ended(End.FAILED);
   }
 
   void ended(End why) {
@@ -60,10 +43,6 @@ public final class LearnerLoad {
   /** Learners that batches are sent to. */
   public int learners() {
     return learners.get();
-  }
-
-  public long refusedEver(HelloStatus status) {
-    return refused[status.ordinal()].sum();
   }
 
   public long endedEver(End why) {

@@ -7,57 +7,50 @@ import dev.roundhouse.platform.access.Admitted;
 import dev.roundhouse.platform.access.ApiCategory;
 import dev.roundhouse.platform.access.Credentials;
 import dev.roundhouse.platform.text.ClientText;
-import dev.roundhouse.platform.tstream.SocketFile;
-import dev.roundhouse.transport.io.EventLoops;
+import dev.roundhouse.platform.tstream.HelloRefusedException;
+import dev.roundhouse.platform.tstream.StreamPeer;
+import dev.roundhouse.platform.tstream.StreamPort;
+import dev.roundhouse.platform.tstream.StreamPortSettings;
 import dev.roundhouse.transport.memory.ConnectionMemory;
 import dev.roundhouse.transport.memory.PeerMemory;
 import dev.roundhouse.worker.config.TeeProperties;
+import dev.roundhouse.worker.config.WorkerProperties;
 import dev.roundhouse.worker.tee.Tee;
 import io.grpc.StatusException;
-import io.netty.bootstrap.ServerBootstrap;
+import io.netty.buffer.ByteBuf;
 import io.netty.channel.Channel;
-import io.netty.channel.ChannelInitializer;
-import io.netty.channel.ChannelOption;
 import java.io.IOException;
-import java.net.InetSocketAddress;
 import java.net.SocketAddress;
-import java.nio.file.Files;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
-import org.jspecify.annotations.Nullable;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /** Listens for learners, over TCP and at a socket in the file system. Thread-safe. */
 public final class LearnerServer implements Transport {
-  private static final Logger log = LoggerFactory.getLogger(LearnerServer.class);
+  private static final String KEYS = WorkerProperties.PREFIX + ".tee";
 
-  /** One reads each model, and those beyond are closed at once. */
+  /** One reads each model, and those beyond are told so. */
   private static final int MOST_CONNECTIONS = 256;
 
   private static final long CONNECTION_BYTES = 16 << 10;
-  private static final int STOP_SECONDS = 5;
+  private static final StreamPortSettings.Threads THREADS =
+      new StreamPortSettings.Threads("tee-learners", 1);
+
+  /** For learners to take what they are being sent, and that it was the last, and to go. */
+  private static final long LAST_WORDS_NANOS = TimeUnit.SECONDS.toNanos(1);
 
   private final TeeProperties settings;
   private final Tee tee;
   private final Access access;
   private final ClientText texts;
-  private final PeerMemory memory;
-  private final Consumer<Throwable> failed;
   private final LearnerLoad load = new LearnerLoad();
-  private final Set<LearnerConnection> connections = ConcurrentHashMap.newKeySet();
+  private final StreamPort port;
 
   /** Models that have a learner. */
   private final Set<String> taken = ConcurrentHashMap.newKeySet();
-
-  private final List<Channel> listening = new ArrayList<>();
-  private @Nullable EventLoops loops;
-  private volatile int port;
-  private volatile boolean stopping;
 
   /**
    * @param texts error texts for learners
@@ -74,8 +67,33 @@ public final class LearnerServer implements Transport {
     this.tee = tee;
     this.access = access;
     this.texts = texts;
-    this.memory = memory;
-    this.failed = failed;
+    StreamPortSettings where =
+        new StreamPortSettings(
+            KEYS,
+            StreamPortSettings.address(settings.port(), settings.address()),
+            false,
+            settings.socket(),
+            MOST_CONNECTIONS,
+            CONNECTION_BYTES,
+            THREADS);
+    port = new StreamPort(where, load, texts, memory, new Learners(), failed);
+  }
+
+  private final class Learners implements StreamPort.Peers {
+    @Override
+    public StreamPeer open(Channel channel, ConnectionMemory memory, boolean secured) {
+      return new LearnerConnection(LearnerServer.this, channel);
+    }
+
+    @Override
+    public String full(StreamPortSettings where) {
+      return "%d learners are connected".formatted(where.maxConnections());
+    }
+
+    @Override
+    public ByteBuf noRoom(int retryMillis, String text) {
+      return LearnerFrames.reply(HelloStatus.OVERLOADED, retryMillis, null, text);
+    }
   }
 
   @Override
@@ -84,68 +102,14 @@ public final class LearnerServer implements Transport {
   }
 
   @Override
-  public synchronized void start() throws IOException {
-    EventLoops own = new EventLoops("tee-learners", 1, failed);
-    loops = own;
-    try {
-      if (settings.port() >= 0) {
-        InetSocketAddress address = new InetSocketAddress(settings.address(), settings.port());
-        Channel bound = own.listen(configured(own.bootstrap()), address);
-        listening.add(bound);
-        port = ((InetSocketAddress) bound.localAddress()).getPort();
-      }
-      if (settings.socket() != null) {
-        SocketFile file = new SocketFile(settings.socket());
-        file.makeRoom();
-        listening.add(own.listen(configured(own.localBootstrap()), file.address()));
-      }
-    } catch (IOException e) {
-      var unused = own.stop(0); // with what listens already
-      loops = null;
-      Throwable cause = e.getCause() == null ? e : e.getCause();
-      throw new IOException(
-          "roundhouse.worker.tee.port=%d, socket=%s: %s"
-              .formatted(settings.port(), settings.socket(), cause.getMessage()),
-          cause);
-    }
-  }
-
-  private ServerBootstrap configured(ServerBootstrap bootstrap) {
-    return bootstrap
-        .childOption(ChannelOption.ALLOW_HALF_CLOSURE, true)
-        .childHandler(new Accepted());
-  }
-
-  private final class Accepted extends ChannelInitializer<Channel> {
-    @Override
-    protected void initChannel(Channel channel) {
-      int open = load.opened();
-      channel.closeFuture().addListener(over -> load.closed());
-      ConnectionMemory own =
-          open > MOST_CONNECTIONS || stopping
-              ? null
-              : memory.open(channel.remoteAddress(), CONNECTION_BYTES, () -> {});
-      if (own == null) {
-        channel.close();
-        return;
-      }
-      LearnerConnection learner = new LearnerConnection(LearnerServer.this, channel);
-      connections.add(learner);
-      channel
-          .closeFuture()
-          .addListener(
-              over -> {
-                connections.remove(learner);
-                own.close();
-              });
-      channel.pipeline().addLast(learner);
-    }
+  public void start() throws IOException {
+    port.start();
   }
 
   /** The TCP port; none before it listens, and without one. */
   @Override
   public List<Integer> ports() {
-    int bound = port;
+    int bound = port.port();
     return bound == 0 ? List.of() : List.of(bound);
   }
 
@@ -157,25 +121,10 @@ public final class LearnerServer implements Transport {
     return load;
   }
 
-  /** Ends all connections, and listens no more. Learners are told; nothing is waited for. */
+  /** Tells learners that the worker stops, ends all connections, and listens no more. */
   @Override
-  public synchronized void stop(Duration budget) {
-    stopping = true;
-    EventLoops own = loops;
-    if (own == null) {
-      return; // a file in the socket's place is somebody else's
-    }
-    loops = null;
-    listening.forEach(Channel::close);
-    connections.forEach(LearnerConnection::drain);
-    own.stop(STOP_SECONDS).awaitUninterruptibly();
-    if (settings.socket() != null) {
-      try {
-        Files.deleteIfExists(settings.socket());
-      } catch (IOException e) {
-        log.warn("{} stays behind: {}", settings.socket(), e.toString());
-      }
-    }
+  public void stop(Duration budget) throws InterruptedException {
+    port.stop(() -> load.learners() > 0, Math.min(budget.toNanos(), LAST_WORDS_NANOS));
   }
 
   // --- for connections
@@ -196,9 +145,9 @@ public final class LearnerServer implements Transport {
    * Whether a learner may read a model: what others have sent is for those who may control the
    * worker.
    *
-   * @throws LearnerRefusedException when it may not
+   * @throws HelloRefusedException when it may not
    */
-  void admit(LearnerHello hello, SocketAddress from) throws LearnerRefusedException {
+  void admit(LearnerHello hello, SocketAddress from) throws HelloRefusedException {
     String token = hello.token();
     Credentials shown =
         new Credentials(from, null, token.isEmpty() ? null : "Bearer " + token, null);
@@ -206,11 +155,11 @@ public final class LearnerServer implements Transport {
       Admitted caller = access.admit(ApiCategory.CONTROL, true, "the tee", shown);
       caller.requireModel(hello.model());
     } catch (StatusException e) {
-      throw new LearnerRefusedException(
+      throw new HelloRefusedException(
           HelloStatus.UNAUTHORISED, String.valueOf(e.getStatus().getDescription()));
     }
     if (!tee.isChosen(hello.model())) {
-      throw new LearnerRefusedException(
+      throw new HelloRefusedException(
           HelloStatus.NO_SUCH_MODEL,
           "model '%s' is not among roundhouse.worker.tee.models".formatted(hello.model()));
     }

@@ -6,9 +6,11 @@ import dev.roundhouse.worker.tee.TeeSpec;
 import dev.roundhouse.worker.tee.learner.LearnerLoad.End;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.ChannelFuture;
+import io.netty.util.concurrent.Future;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A learner after its hello: batches go out as they become full, so many unacknowledged at most. A
@@ -34,7 +36,9 @@ final class OpenLearner {
   /** When there was last something to acknowledge, or it was. */
   private long progressNanos = System.nanoTime();
 
-  private boolean watching;
+  /** The next look at what is acknowledged; null while nothing is to be. */
+  private @Nullable Future<?> watch;
+
   private boolean stopped;
 
   private record Sent(Batch batch, ChannelFuture written) {}
@@ -73,9 +77,19 @@ final class OpenLearner {
     if (unacknowledged.isEmpty()) {
       progressNanos = System.nanoTime();
     }
-    ChannelFuture written = connection.channel().write(LearnerFrames.batch(batch, sent++));
-    unacknowledged.add(new Sent(batch, written));
+    unacknowledged.add(new Sent(batch, connection.channel().write(frame(batch))));
+    sent++;
     watch();
+  }
+
+  /** Lets go of a batch that cannot be sent. */
+  private ByteBuf frame(Batch batch) {
+    try {
+      return LearnerFrames.batch(batch, sent);
+    } catch (RuntimeException | Error e) {
+      batch.close();
+      throw e;
+    }
   }
 
   /** False when the batches of now are not those of before: then the connection ends. */
@@ -140,18 +154,13 @@ final class OpenLearner {
   }
 
   private void watch() {
-    if (!watching) {
-      watching = true;
-      var unused =
-          connection
-              .channel()
-              .eventLoop()
-              .schedule(this::look, Math.max(1, acknowledgeNanos / LOOKS), TimeUnit.NANOSECONDS);
+    if (watch == null) {
+      watch = connection.after(Math.max(1, acknowledgeNanos / LOOKS), this::look);
     }
   }
 
   private void look() {
-    watching = false;
+    watch = null;
     if (stopped || unacknowledged.isEmpty()) {
       return;
     }
@@ -172,6 +181,9 @@ final class OpenLearner {
       return;
     }
     stopped = true;
+    if (watch != null) {
+      watch.cancel(false);
+    }
     reader.close();
     for (Sent each : unacknowledged) {
       each.written().addListener(over -> each.batch().close());

@@ -9,7 +9,10 @@ import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** A transport that others have written: whatever it throws, or waits for, stays its own. */
+/**
+ * A transport that others have written: whatever it throws, or waits for, stays its own. Its code
+ * runs with its own class loader as the thread's, by which libraries look for their parts.
+ */
 public final class AddedTransport implements Transport {
   private static final Logger log = LoggerFactory.getLogger(AddedTransport.class);
 
@@ -22,12 +25,17 @@ public final class AddedTransport implements Transport {
   private final String name;
   private final Transport made;
   private final WorkerContext context;
+  private final ClassLoader loader;
   private volatile boolean started;
 
-  AddedTransport(String name, Transport made, WorkerContext context) {
+  /**
+   * @param loader of its classes
+   */
+  AddedTransport(String name, Transport made, WorkerContext context, ClassLoader loader) {
     this.name = name;
     this.made = made;
     this.context = context;
+    this.loader = loader;
   }
 
   @Override
@@ -42,12 +50,16 @@ public final class AddedTransport implements Transport {
   @Override
   public void start() throws IOException {
     context.answers().start();
+    Thread thread = Thread.currentThread();
+    ClassLoader before = thread.getContextClassLoader();
+    thread.setContextClassLoader(loader);
     try {
       made.start();
       started = true;
     } catch (RuntimeException | Error e) {
       throw new IOException("it failed with " + e, e);
     } finally {
+      thread.setContextClassLoader(before);
       if (!started) {
         context.end();
       }
@@ -58,7 +70,7 @@ public final class AddedTransport implements Transport {
   public List<Integer> ports() {
     try {
       return started ? List.copyOf(made.ports()) : List.of();
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | Error e) {
       log.warn("transport '{}' does not tell its ports", name, e);
       return List.of();
     }
@@ -93,24 +105,28 @@ public final class AddedTransport implements Transport {
     void run() throws InterruptedException;
   }
 
-  /** Waits for a piece of its code no longer than that. */
+  /** Waits for a piece of its code no longer than that, and interrupts it then. */
   private void run(String what, Piece piece, Duration most) throws InterruptedException {
     CountDownLatch over = new CountDownLatch(1);
-    Thread.ofPlatform()
-        .daemon()
-        .name("transport-" + name + "-" + what)
-        .start(
-            () -> {
-              try {
-                piece.run();
-              } catch (RuntimeException | Error | InterruptedException e) {
-                log.error("transport '{}' could not {}", name, what, e);
-              } finally {
-                over.countDown();
-              }
-            });
+    Thread thread =
+        Thread.ofPlatform()
+            .daemon()
+            .name("transport-" + name + "-" + what)
+            .unstarted(
+                () -> {
+                  try {
+                    piece.run();
+                  } catch (RuntimeException | Error | InterruptedException e) {
+                    log.error("transport '{}' could not {}", name, what, e);
+                  } finally {
+                    over.countDown();
+                  }
+                });
+    thread.setContextClassLoader(loader);
+    thread.start();
     if (!over.await(most.toNanos(), TimeUnit.NANOSECONDS)) {
       log.error("transport '{}' did not {} within {} ms", name, what, most.toMillis());
+      thread.interrupt();
     }
   }
 }

@@ -29,6 +29,7 @@ public final class AddedTransports {
   /**
    * What transports are given, and may do.
    *
+   * @param maxConnections that each may have, which {@code maxConnectionsKey} sets
    * @param ready whether the worker is
    */
   public record Services(
@@ -36,6 +37,8 @@ public final class AddedTransports {
       Access access,
       ClientText texts,
       PeerMemory memory,
+      int maxConnections,
+      String maxConnectionsKey,
       BooleanSupplier ready) {}
 
   /**
@@ -125,7 +128,11 @@ public final class AddedTransports {
       ModelCatalogue models) {
     String key = prefix + "." + found.name();
     TransportSettings settings = new TransportSettings(key + ".settings", own.settings());
-    WorkerContext context = new WorkerContext(found.name(), services, models, settings);
+    ClassLoader loader = found.provider().getClass().getClassLoader();
+    WorkerContext context = new WorkerContext(found.name(), services, models, settings, loader);
+    Thread thread = Thread.currentThread();
+    ClassLoader before = thread.getContextClassLoader();
+    thread.setContextClassLoader(loader);
     Transport made;
     try {
       made = found.provider().open(context);
@@ -136,6 +143,8 @@ public final class AddedTransports {
               .formatted(found.name(), found.from(), isSetting ? e.getMessage() : e),
           "Correct what %s says of it, or write %s.enabled=false.".formatted(key, key),
           e);
+    } finally {
+      thread.setContextClassLoader(before);
     }
     if (made == null) {
       throw new StartRefusedException(
@@ -150,6 +159,6 @@ public final class AddedTransports {
               .formatted(settings.key(settings.unknown().iterator().next()), found.name()),
           "Correct the name or remove it; it has %s.".formatted(settings.asked()));
     }
-    return new AddedTransport(found.name(), made, context);
+    return new AddedTransport(found.name(), made, context, loader);
   }
 }

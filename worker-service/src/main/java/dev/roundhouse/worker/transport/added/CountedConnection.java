@@ -52,12 +52,14 @@ final class CountedConnection implements ClientConnection {
     }
     admit(admitted.rights(), request);
     HandedAnswer answer = new HandedAnswer(this, sink, context.answers(), context.texts());
+    if (!context.begin()) {
+      throw closed();
+    }
     open.add(answer);
     if (closed) {
-      open.remove(answer);
-      throw new ClientRefusedException(Reason.UNAVAILABLE, "the connection is closed");
+      ended(answer);
+      throw closed();
     }
-    context.counts().begun();
     Inference inference = context.inference();
     boolean submitted = false;
     try {
@@ -98,8 +100,12 @@ final class CountedConnection implements ClientConnection {
 
   void ended(HandedAnswer answer) {
     if (open.remove(answer)) {
-      context.counts().ended();
+      context.ended();
     }
+  }
+
+  private static ClientRefusedException closed() {
+    return new ClientRefusedException(Reason.UNAVAILABLE, "the connection is closed");
   }
 
   @Override
@@ -108,7 +114,14 @@ final class CountedConnection implements ClientConnection {
       throw new IllegalArgumentException(bytes + " bytes cannot be taken");
     }
     if (closed) {
-      throw new ClientRefusedException(Reason.UNAVAILABLE, "the connection is closed");
+      throw closed();
+    }
+    long most = context.mostBytes();
+    if (bytes > most) { // or adding it up would overflow
+      throw new ClientRefusedException(
+          Reason.NO_ROOM,
+          "%d bytes are wanted at once, and all clients together may hold %d; send less per request"
+              .formatted(bytes, most));
     }
     String refusal = memory.take(Kept.MESSAGE, bytes);
     if (refusal != null) {
@@ -122,7 +135,10 @@ final class CountedConnection implements ClientConnection {
     if (closed) {
       return; // all of it is given back
     }
-    if (bytes < 0 || bytes > taken) {
+    if (bytes < 0) {
+      throw new IllegalArgumentException(bytes + " bytes cannot be given back");
+    }
+    if (bytes > taken) {
       throw new IllegalStateException(
           "%d bytes are given back, and %d are taken".formatted(bytes, taken));
     }

@@ -2,6 +2,7 @@ package dev.roundhouse.worker.transport.added;
 
 import dev.roundhouse.engine.request.Answer;
 import dev.roundhouse.engine.request.AnswerSink;
+import dev.roundhouse.engine.request.CallReport;
 import dev.roundhouse.engine.request.Outcome;
 import dev.roundhouse.engine.request.Submission;
 import dev.roundhouse.platform.text.ClientText;
@@ -40,6 +41,11 @@ final class HandedAnswer implements AnswerSink {
   @Override
   public @Nullable String onManyParts() {
     return sink.onManyParts();
+  }
+
+  @Override
+  public void onCall(CallReport call) {
+    thread.add(() -> sink.onCall(call));
   }
 
   @Override

@@ -79,8 +79,9 @@ public final class TransportCounts implements TransportMeters {
     return requests.sum();
   }
 
-  void connected() {
-    connections.incrementAndGet();
+  /** With this one, how many are open. */
+  int connected() {
+    return connections.incrementAndGet();
   }
 
   void disconnected() {

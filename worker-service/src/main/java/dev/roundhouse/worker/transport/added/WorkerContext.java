@@ -20,6 +20,7 @@ import io.grpc.StatusException;
 import java.net.SocketAddress;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -38,18 +39,23 @@ final class WorkerContext implements TransportContext {
   private final TransportCounts counts = new TransportCounts();
   private final AnswerThread answers;
   private final Set<CountedConnection> connections = ConcurrentHashMap.newKeySet();
+  private final AtomicBoolean ended = new AtomicBoolean();
   private volatile boolean draining;
 
+  /**
+   * @param loader of the transport's classes
+   */
   WorkerContext(
       String name,
       AddedTransports.Services services,
       ModelCatalogue models,
-      TransportSettings settings) {
+      TransportSettings settings,
+      ClassLoader loader) {
     this.name = name;
     this.services = services;
     this.models = models;
     this.settings = settings;
-    answers = new AnswerThread(name);
+    answers = new AnswerThread(name, loader);
   }
 
   @Override
@@ -71,19 +77,34 @@ final class WorkerContext implements TransportContext {
   public ClientConnection connect(SocketAddress remote, Runnable relief)
       throws ClientRefusedException {
     if (draining) {
-      throw new ClientRefusedException(Reason.UNAVAILABLE, "Server exiting");
+      throw exiting();
+    }
+    if (counts.connected() > services.maxConnections()) {
+      counts.disconnected();
+      throw new ClientRefusedException(
+          Reason.NO_ROOM,
+          "%s is %d, or there are file descriptors for no more; connect again later"
+              .formatted(services.maxConnectionsKey(), services.maxConnections()));
     }
     ConnectionMemory memory =
         services.memory().open(remote, CONNECTION_BYTES, () -> relieve(relief));
     if (memory == null) {
+      counts.disconnected();
       throw new ClientRefusedException(
           Reason.NO_ROOM,
           "the memory for connections is used up, or your address's part of it; connect again later");
     }
     CountedConnection connection = new CountedConnection(this, remote, memory);
     connections.add(connection);
-    counts.connected();
+    if (ended.get()) {
+      connection.close(); // its end has come meanwhile, and may have missed this one
+      throw exiting();
+    }
     return connection;
+  }
+
+  private static ClientRefusedException exiting() {
+    return new ClientRefusedException(Reason.UNAVAILABLE, "Server exiting");
   }
 
   /** Called by whichever transport needs memory. */
@@ -148,6 +169,26 @@ final class WorkerContext implements TransportContext {
     return counts;
   }
 
+  /** A request begins; false when its end could not be told. */
+  boolean begin() {
+    if (!answers.begin()) {
+      return false;
+    }
+    counts.begun();
+    return true;
+  }
+
+  /** A request that began has ended. */
+  void ended() {
+    counts.ended();
+    answers.ended();
+  }
+
+  /** That all clients together may make the worker keep. */
+  long mostBytes() {
+    return services.memory().limit();
+  }
+
   ClientText texts() {
     return services.texts();
   }
@@ -166,10 +207,12 @@ final class WorkerContext implements TransportContext {
     draining = true;
   }
 
-  /** What the transport has left behind goes too. */
+  /** What the transport has left behind goes too. Harmless when repeated. */
   void end() {
     draining = true;
-    connections.forEach(CountedConnection::close);
-    answers.end();
+    if (ended.compareAndSet(false, true)) {
+      connections.forEach(CountedConnection::close);
+      answers.end();
+    }
   }
 }

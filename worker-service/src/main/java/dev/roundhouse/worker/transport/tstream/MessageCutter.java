@@ -22,6 +22,9 @@ final class MessageCutter {
      */
     void onMessages(Messages messages);
 
+    /** So many were read to their place in the blocks of rows. */
+    void onRows(int count);
+
     /**
      * @param message taken
      */
@@ -38,39 +41,59 @@ final class MessageCutter {
   private final Taker taker;
   private final boolean isLarge;
 
+  /** Where messages are read to that are nothing but a row; null when they are something else. */
+  private final @Nullable RowBlocks rows;
+
   /** What has come of a small message; null between messages. */
   private @Nullable ByteBuf begun;
 
   /** A large message that has not come whole. */
   private @Nullable LargeMessage large;
 
-  /** A part of it that is read into. */
+  /** A part of it, or of a block of rows, that is read into. */
   private @Nullable ByteBuf lent;
+
+  /** The blocks of rows are this stream's to read into. */
+  private boolean hasRows;
 
   /** Bytes of a message that is forgotten, still to come. */
   private int forgotten;
 
   private boolean closed;
 
+  /**
+   * @param rows where messages are read to that are nothing but a row; null to read them elsewhere
+   */
   MessageCutter(
-      MessageLayout layout, ByteBufAllocator allocator, MemoryBudget memory, Taker taker) {
+      MessageLayout layout,
+      ByteBufAllocator allocator,
+      MemoryBudget memory,
+      @Nullable RowBlocks rows,
+      Taker taker) {
     this.layout = layout;
     this.allocator = allocator;
     this.memory = memory;
     this.taker = taker;
     size = layout.bytes();
     isLarge = size > SMALL_BYTES;
+    this.rows = layout.isRow() && !isLarge ? rows : null;
   }
 
   /**
-   * Where the next bytes had best be read to: what the message under way lacks.
+   * Where the next bytes had best be read to: what a large message under way lacks, or the place of
+   * rows.
    *
    * @return the taker's to release, after {@link #read} had it; null when any place is as good
    */
   @Nullable ByteBuf lend() {
-    if (!isLarge || forgotten > 0 || closed) {
+    if (forgotten > 0 || closed) {
       return null;
     }
+    lent = isLarge ? lendLarge() : lendRows();
+    return lent;
+  }
+
+  private @Nullable ByteBuf lendLarge() {
     LargeMessage into = large;
     if (into == null) {
       if (memory.take(size) != null) {
@@ -78,8 +101,24 @@ final class MessageCutter {
       }
       into = begin();
     }
-    lent = into.rest();
-    return lent;
+    return into.rest();
+  }
+
+  private @Nullable ByteBuf lendRows() {
+    returnRows();
+    if (rows == null) {
+      return null;
+    }
+    ByteBuf place = rows.lend(begun == null ? 0 : begun.readableBytes(), allocator);
+    hasRows = place != null;
+    return place;
+  }
+
+  private void returnRows() {
+    if (hasRows && rows != null) {
+      hasRows = false;
+      rows.returned();
+    }
   }
 
   /** Memory for it has been taken. */
@@ -98,11 +137,15 @@ final class MessageCutter {
    * @param read borrowed
    */
   void read(ByteBuf read) {
-    if (read == lent && large != null) {
+    if (read == lent) {
       lent = null;
-      large.filled(read.readableBytes());
-      read.skipBytes(read.readableBytes());
-      endIfWhole(large);
+      if (large != null) {
+        large.filled(read.readableBytes());
+        read.skipBytes(read.readableBytes());
+        endIfWhole(large);
+      } else if (rows != null) {
+        readRows(rows, read);
+      }
       return;
     }
     while (read.isReadable() && !closed) {
@@ -118,9 +161,39 @@ final class MessageCutter {
     }
   }
 
+  private void readRows(RowBlocks place, ByteBuf read) {
+    try {
+      ByteBuf first = begun;
+      int head = first == null ? 0 : first.readableBytes();
+      int count = (head + read.readableBytes()) / size;
+      if (count > 0) {
+        if (first != null) {
+          place.head(first);
+          endBegun(first);
+        }
+        read.skipBytes(count * size - head);
+        taker.onRows(count);
+      } else if (first != null) {
+        first.writeBytes(read);
+      }
+      if (read.isReadable() && !closed) {
+        beginSmall(read);
+      }
+    } finally {
+      returnRows();
+    }
+  }
+
+  private void endBegun(ByteBuf first) {
+    begun = null;
+    memory.giveBack(size);
+    first.release();
+  }
+
   /** What was there has been read. */
   void onReadComplete() {
     lent = null;
+    returnRows();
     if (large != null && large.isEmpty()) { // it was made for bytes that did not come
       large.release();
       large = null;
@@ -193,13 +266,9 @@ final class MessageCutter {
   }
 
   private void forget(ByteBuf read, String refusal) {
-    forgotten = size - read.readableBytes();
-    if (forgotten < 0) {
-      forgotten = 0;
-      read.skipBytes(size);
-    } else {
-      read.skipBytes(read.readableBytes());
-    }
+    int skipped = Math.min(size, read.readableBytes());
+    read.skipBytes(skipped);
+    forgotten = size - skipped;
     taker.onForgotten(refusal);
   }
 
@@ -220,10 +289,9 @@ final class MessageCutter {
   void close() {
     closed = true;
     lent = null;
+    returnRows();
     if (begun != null) {
-      begun.release();
-      begun = null;
-      memory.giveBack(size);
+      endBegun(begun);
     }
     if (large != null) {
       large.release();

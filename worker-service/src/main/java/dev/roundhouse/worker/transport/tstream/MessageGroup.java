@@ -19,7 +19,7 @@ final class MessageGroup implements AnswerSink {
   private final int count;
   private final long resultAt;
 
-  /** Gives their memory back; called once it is over. */
+  /** Gives their memory back; called once no device reads it any more. */
   private final Runnable memory;
 
   private final AtomicBoolean over = new AtomicBoolean();
@@ -34,7 +34,8 @@ final class MessageGroup implements AnswerSink {
 
   /**
    * @param resultAt where in shared memory its result goes; without effect elsewhere
-   * @param memory gives their memory back; called once, by any thread
+   * @param memory gives their memory back; called once at most, by any thread: not when the engine
+   *     failed with them on the device
    */
   MessageGroup(OpenStream stream, long first, int count, long resultAt, Runnable memory) {
     this.stream = stream;
@@ -77,19 +78,22 @@ final class MessageGroup implements AnswerSink {
     if (answer == null) {
       failure = Outcomes.failure(outcome);
     }
-    end();
+    // A device that hangs may read what it was given for as long as the process lives.
+    end(!(outcome instanceof Outcome.Failed failed && failed.began()));
   }
 
   /** It never was a request. On the event loop. */
   void fail(WireException why) {
     failure = why;
-    end();
+    end(true);
   }
 
   /** Once, whoever says it. */
-  private void end() {
+  private void end(boolean isUnread) {
     if (over.compareAndSet(false, true)) {
-      memory.run();
+      if (isUnread) {
+        memory.run();
+      }
       stream.ended(this);
     }
   }

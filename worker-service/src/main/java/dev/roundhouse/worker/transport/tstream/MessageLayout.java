@@ -30,6 +30,15 @@ record MessageLayout(StreamSpec spec, int head, int bytes, boolean hasChecksum, 
     return head > 0;
   }
 
+  /** A message is one row of one tensor and nothing else. */
+  boolean isRow() {
+    return !isShared && bytes == spec.requestBytes() && spec.inputs().size() == 1 && isFilled();
+  }
+
+  private boolean isFilled() {
+    return spec.inputOffset(0) == 0 && spec.inputs().getFirst().byteSize() == bytes;
+  }
+
   int inputOffset(int input) {
     return head + spec.inputOffset(input);
   }

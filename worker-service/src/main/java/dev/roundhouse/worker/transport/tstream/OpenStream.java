@@ -1,35 +1,23 @@
 package dev.roundhouse.worker.transport.tstream;
 
 import dev.roundhouse.engine.request.Answer;
-import dev.roundhouse.engine.request.InferenceRequest;
-import dev.roundhouse.engine.request.InputTensor;
-import dev.roundhouse.kserve.codec.CallerHeader;
 import dev.roundhouse.kserve.status.WireException;
 import dev.roundhouse.kserve.status.WireStatus;
 import dev.roundhouse.kserve.tstream.StreamOption;
-import dev.roundhouse.platform.tstream.HelloRefusedException;
 import dev.roundhouse.platform.tstream.StreamPort;
-import dev.roundhouse.transport.access.CallerRights;
 import dev.roundhouse.transport.memory.ConnectionMemory;
-import dev.roundhouse.transport.memory.Kept;
-import dev.roundhouse.worker.transport.Inference;
 import dev.roundhouse.worker.transport.tstream.StreamLoad.End;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
-import java.nio.ByteBuffer;
-import java.nio.ByteOrder;
 import java.util.LinkedHashSet;
-import java.util.List;
 import java.util.Queue;
 import java.util.SequencedSet;
 import java.util.Set;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.RejectedExecutionException;
-import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.zip.CRC32C;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -38,33 +26,20 @@ import org.slf4j.LoggerFactory;
  * A connection after its handshake: messages in, results out. Belongs to its event loop; {@link
  * #ended} may be called by any thread.
  *
- * <p>Whole messages of one read are one request, as far as their rows fit a program. Messages are
- * numbered from 0 in the order in which they came, and each that is taken has one result. What is
- * under way is bounded by the window, and so are results that the client does not read.
+ * <p>Messages are numbered from 0 in the order in which they came, and each that is taken has one
+ * result. What is under way is bounded by the window, and so are results that the client does not
+ * read.
  */
-final class OpenStream implements MessageCutter.Taker {
+final class OpenStream {
   private static final Logger log = LoggerFactory.getLogger(OpenStream.class);
-
-  private static final long NO_BUDGET = 0xffff_ffffL;
 
   private final StreamServer server;
   private final Channel channel;
   private final Set<StreamOption> options;
   private final int window;
-  private final @Nullable CallerRights rights;
-  private final int caller;
-  private final MessageCutter cutter;
+  private final MessageIntake intake;
   private final ResultWriter writer;
   private final StreamWatch watch;
-
-  private final MessageLayout layout;
-  private final RowBlocks blocks;
-
-  /** In shared memory; null when messages carry their tensors. */
-  private final @Nullable SharedPlaces places;
-
-  /** Something is asked of each message before it is taken. */
-  private final boolean isChecked;
 
   private final Queue<MessageGroup> ended = new ConcurrentLinkedQueue<>();
   private final AtomicInteger wanted = new AtomicInteger();
@@ -74,12 +49,8 @@ final class OpenStream implements MessageCutter.Taker {
   /** Under way, in order. */
   private final SequencedSet<MessageGroup> groups = new LinkedHashSet<>();
 
-  private StreamTarget target;
   private long taken;
   private long answered;
-
-  /** Bytes of messages, ever. */
-  private long received;
 
   /** No further message is taken. */
   private boolean ending;
@@ -90,17 +61,13 @@ final class OpenStream implements MessageCutter.Taker {
     this.channel = channel;
     options = agreed.options();
     window = agreed.window();
-    rights = agreed.rights();
-    caller = CallerHeader.caller(memory.peerNumber(), agreed.caller());
-    target = agreed.target();
-    layout = MessageLayout.of(target.spec(), options);
-    blocks = server.blocks().open(target);
-    isChecked = rights != null || layout.hasChecksum();
-    cutter = new MessageCutter(layout, channel.alloc(), memory.of(Kept.MESSAGE), this);
-    places = agreed.places();
+    intake = new MessageIntake(this, server, channel.alloc(), memory, agreed);
+    SharedPlaces places = agreed.places();
     writer =
         new ResultWriter(
-            target.spec(), layout.hasChecksum(), places == null ? null : places.outputs());
+            agreed.target().spec(),
+            intake.layout().hasChecksum(),
+            places == null ? null : places.outputs());
     watch = new StreamWatch(this, server.settings());
   }
 
@@ -116,70 +83,33 @@ final class OpenStream implements MessageCutter.Taker {
    */
   void read(ByteBuf read) {
     if (!ending) {
-      received += read.readableBytes();
-      cutter.read(read);
+      intake.read(read);
     }
   }
 
   /** Where the next bytes had best be read to; null when any place is as good. */
   @Nullable ByteBuf lend() {
-    return ending ? null : cutter.lend();
+    return ending ? null : intake.lend();
   }
 
   /** What was there has been read. */
   void onReadComplete() {
-    cutter.onReadComplete();
+    intake.onReadComplete();
     if (!ending && options.contains(StreamOption.ACCEPT_NOTICES)) {
       writer.notice(channel, last());
     }
     watch.begin();
   }
 
-  @Override
-  public void onMessages(Messages messages) {
-    int count = messages.count();
-    if (ending || !hasWindow(count) || !isCurrent()) {
-      return;
-    }
-    int most = layout.hasDeadline() || layout.isShared() ? 1 : target.mostTogether();
-    int begun = 0;
-    for (int at = 0; at < count; at++) {
-      WireException refusal = isChecked ? refusal(messages.message(at)) : null;
-      if (refusal != null) {
-        place(messages, begun, at - begun);
-        begun = at + 1;
-        fail(refusal);
-      } else if (at + 1 - begun == most) {
-        place(messages, begun, most);
-        begun = at + 1;
-      }
-    }
-    place(messages, begun, count - begun);
+  // --- for the intake
+
+  /** No further message is taken. */
+  boolean isEnding() {
+    return ending;
   }
 
-  @Override
-  public void onLarge(LargeMessage message) {
-    if (ending || !hasWindow(1) || !isCurrent()) {
-      message.release();
-      return;
-    }
-    WireException refusal = isChecked ? refusal(message.bytes()) : null;
-    if (refusal != null) {
-      message.release();
-      fail(refusal);
-      return;
-    }
-    submit(message.inputs(), 1, message.bytes(), message::release);
-  }
-
-  @Override
-  public void onForgotten(String why) {
-    if (!ending && hasWindow(1)) {
-      fail(new WireException(WireStatus.RESOURCE_EXHAUSTED, why));
-    }
-  }
-
-  private boolean hasWindow(int more) {
+  /** False when so many more are more than its window has room for: then the connection ends. */
+  boolean hasWindow(int more) {
     long underWay = taken - answered;
     if (underWay + more <= window) {
       return true;
@@ -192,136 +122,38 @@ final class OpenStream implements MessageCutter.Taker {
     return false;
   }
 
-  /** False when the model was replaced by one with other tensors: then the connection ends. */
-  private boolean isCurrent() {
-    if (server.targets().isCurrent(target)) {
-      return true;
-    }
-    StreamTarget next = null;
-    String why = "";
-    try {
-      next = server.targets().again(target);
-    } catch (HelloRefusedException e) {
-      why = ": " + server.texts().of(String.valueOf(e.getMessage()));
-    }
-    if (next != null) {
-      target = next;
-      writer.generation(channel, last(), next.generation(), next.spec().digest());
-      return true;
-    }
-    end(
-        End.REPLACED,
-        WireStatus.FAILED_PRECONDITION,
-        "model '%s' was replaced, and what was agreed on does not hold of it any more%s; connect again"
-            .formatted(target.model(), why));
-    return false;
-  }
-
-  /** Why one message is no request; null when it may be. */
-  private @Nullable WireException refusal(ByteBuffer message) {
-    message.order(ByteOrder.LITTLE_ENDIAN);
-    if (layout.hasChecksum()) {
-      int covered = layout.bytes() - MessageLayout.CHECKSUM_BYTES;
-      CRC32C checksum = new CRC32C();
-      checksum.update(message.slice(message.position(), covered));
-      int said = message.getInt(message.position() + covered);
-      if (said != (int) checksum.getValue()) {
-        return new WireException(
-            WireStatus.INVALID_ARGUMENT,
-            "the message's CRC-32C is %08x, and it ends with %08x: it was damaged on its way"
-                .formatted((int) checksum.getValue(), said));
-      }
-    }
-    if (rights != null) {
-      try {
-        Inference.admit(rights, target.model(), target.spec().requestBytes());
-      } catch (WireException e) {
-        return e;
-      }
-    }
-    return null;
-  }
-
-  private void fail(WireException why) {
+  /** Takes a message that is no request. */
+  void fail(WireException why) {
     begin(1, 0, () -> {}).fail(why);
   }
 
-  private MessageGroup begin(int count, long resultAt, Runnable memory) {
-    MessageGroup group = new MessageGroup(this, taken, count, resultAt, memory);
+  /**
+   * Takes messages that become one request.
+   *
+   * @param memory gives theirs back; called once, when they are over or not taken
+   */
+  MessageGroup begin(int count, long resultAt, Runnable memory) {
+    MessageGroup group;
+    try {
+      group = new MessageGroup(this, taken, count, resultAt, memory);
+      groups.add(group);
+    } catch (Throwable e) {
+      memory.run();
+      throw e;
+    }
     taken += count;
     writer.taken(count);
-    groups.add(group);
     server.load().taken(count);
     return group;
   }
 
-  private void place(Messages messages, int from, int count) {
-    if (places != null && count > 0) {
-      submitShared(places, messages.message(from));
-      return;
-    }
-    int placed = 0;
-    while (placed < count) {
-      int first = from + placed;
-      ByteBuffer message = messages.message(first);
-      placed +=
-          blocks.place(
-              messages,
-              first,
-              count - placed,
-              channel.alloc(),
-              (block, inputs, some) -> submit(inputs, some, message, block::release));
-    }
+  /** The model was replaced by one with the same tensors. */
+  void onReplaced(StreamTarget next) {
+    writer.generation(channel, last(), next.generation(), next.spec().digest());
   }
 
-  private void submitShared(SharedPlaces in, ByteBuffer message) {
-    message.order(ByteOrder.LITTLE_ENDIAN);
-    int place = message.position() + layout.head();
-    long resultAt = message.getLong(place + Long.BYTES);
-    try {
-      List<InputTensor> inputs = in.inputs(message, place, target.spec());
-      in.use();
-      submit(inputs, message, begin(1, resultAt, in::release));
-    } catch (WireException e) {
-      fail(e);
-    }
-  }
-
-  private void submit(List<InputTensor> inputs, int count, ByteBuffer message, Runnable memory) {
-    submit(inputs, message, begin(count, 0, memory));
-  }
-
-  /**
-   * @param message the first of the group
-   */
-  private void submit(List<InputTensor> inputs, ByteBuffer message, MessageGroup group) {
-    try {
-      Inference inference = server.inference();
-      InferenceRequest request =
-          inference.request(
-              target.model(),
-              target.version(),
-              inputs,
-              deadlineNanos(message),
-              caller,
-              rights,
-              group);
-      server.load().submitted();
-      group.submitted(inference.engine().submit(request));
-    } catch (RuntimeException | Error e) { // it must end: its client would wait for ever
-      server.warn("messages could not be submitted", e);
-      group.fail(new WireException(WireStatus.INTERNAL, "the message could not be submitted"));
-    }
-  }
-
-  private long deadlineNanos(ByteBuffer message) {
-    long micros =
-        layout.hasDeadline()
-            ? message.order(ByteOrder.LITTLE_ENDIAN).getInt(message.position()) & NO_BUDGET
-            : NO_BUDGET;
-    return micros == NO_BUDGET
-        ? InferenceRequest.NO_DEADLINE
-        : server.inference().engine().nanoTime() + TimeUnit.MICROSECONDS.toNanos(micros);
+  void endReplaced(String why) {
+    end(End.REPLACED, WireStatus.FAILED_PRECONDITION, why);
   }
 
   // --- results
@@ -429,7 +261,7 @@ final class OpenStream implements MessageCutter.Taker {
   /** What was taken is still answered; what comes now is forgotten. */
   private void beginEnd() {
     ending = true;
-    cutter.close();
+    intake.endInput();
     if (groups.isEmpty()) {
       finish();
     }
@@ -455,12 +287,12 @@ final class OpenStream implements MessageCutter.Taker {
     if (ending) {
       return;
     }
-    if (cutter.isAmidMessage()) {
+    if (intake.isAmidMessage()) {
       end(
           End.TRUNCATED,
           WireStatus.INVALID_ARGUMENT,
-          "the client's side ended in the middle of message %d: %d of %d bytes are missing"
-              .formatted(taken, cutter.missing(), layout.bytes()));
+          "the client's side ended in the middle of message %d: %s"
+              .formatted(taken, intake.missing()));
       channel.flush();
     } else {
       beginEnd();
@@ -469,15 +301,11 @@ final class OpenStream implements MessageCutter.Taker {
 
   /** The connection is gone. */
   void onClosed() {
-    if (cutter.isAmidMessage() && !ending) {
+    if (isAmidMessage()) {
       server.load().ended(End.TRUNCATED);
     }
     ending = true;
-    cutter.close();
-    server.blocks().close(target);
-    if (places != null) {
-      places.release();
-    }
+    intake.close();
     for (MessageGroup group : groups.toArray(MessageGroup[]::new)) {
       if (group.isDone()) {
         forget(group);
@@ -525,7 +353,7 @@ final class OpenStream implements MessageCutter.Taker {
 
   /** A message has begun to come and is not whole. */
   boolean isAmidMessage() {
-    return !ending && cutter.isAmidMessage();
+    return !ending && intake.isAmidMessage();
   }
 
   /** Messages, ever. */
@@ -535,15 +363,15 @@ final class OpenStream implements MessageCutter.Taker {
 
   /** Bytes of messages, ever. */
   long received() {
-    return received;
+    return intake.received();
   }
 
   void endStalled() {
     end(
         End.STALLED,
         WireStatus.DEADLINE_EXCEEDED,
-        "message %d has not come whole within roundhouse.worker.server.stalled-message-timeout: %d of %d bytes are missing"
-            .formatted(taken, cutter.missing(), layout.bytes()));
+        "message %d has not come whole within roundhouse.worker.server.stalled-message-timeout: %s"
+            .formatted(taken, intake.missing()));
     channel.flush();
   }
 

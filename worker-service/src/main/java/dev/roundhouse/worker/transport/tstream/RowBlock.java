@@ -111,18 +111,40 @@ final class RowBlock {
     }
   }
 
+  /** Copies messages behind those that are there, to be {@link #add added}. */
+  void copy(Messages messages, int from, int count) {
+    for (int i = 0; i < starts.length; i++) {
+      long each = spec.inputs().get(i).byteSize();
+      messages.copy(from, count, i, each, memory, starts[i] + used * each);
+    }
+  }
+
   /**
-   * Copies messages behind those that are there.
+   * Where the system may read messages to that are nothing but a row: behind those that are there.
    *
-   * @return what they are as inputs of one request
+   * @param head bytes of the first that have come already
+   * @param most messages
+   * @return the taker's to release
    */
-  List<InputTensor> add(Messages messages, int from, int count) {
+  ByteBuf lend(int head, int most) {
+    int each = spec.requestBytes();
+    int bytes = Math.min(left(), most) * each;
+    return buffer.retainedSlice((int) starts[0] + used * each + head, bytes - head).writerIndex(0);
+  }
+
+  /** Puts the bytes that had come before to where {@link #lend} left room for them. */
+  void head(ByteBuf begun) {
+    int at = (int) starts[0] + used * spec.requestBytes();
+    begun.getBytes(begun.readerIndex(), memory.asSlice(at, begun.readableBytes()).asByteBuffer());
+  }
+
+  /** What lies behind those that are there, as inputs of one request. */
+  List<InputTensor> add(int count) {
     List<InputTensor> inputs = new ArrayList<>(starts.length);
     for (int i = 0; i < starts.length; i++) {
       StreamTensor tensor = spec.inputs().get(i);
       long each = tensor.byteSize();
       long start = starts[i] + used * each;
-      messages.copy(from, count, i, each, memory, start);
       inputs.add(
           new InputTensor(
               tensor.name(),

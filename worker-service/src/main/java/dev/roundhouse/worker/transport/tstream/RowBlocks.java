@@ -3,8 +3,11 @@ package dev.roundhouse.worker.transport.tstream;
 import dev.roundhouse.engine.request.InputTensor;
 import dev.roundhouse.kserve.tstream.StreamSpec;
 import dev.roundhouse.transport.memory.MemoryRoot;
+import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -19,12 +22,22 @@ final class RowBlocks {
   private static final long FIRST_BYTES = 64 << 10;
   private static final long MOST_BYTES = 2 << 20;
 
+  /** That the system reads at once, in the place of rows. */
+  private static final int LENT_BYTES = 256 << 10;
+
   private final StreamSpec spec;
   private final int together;
   private final MemoryRoot memory;
   private final int mostMessages;
+
+  /** Held until messages are submitted, and while the system reads them. */
+  private final ReentrantLock lock = new ReentrantLock();
+
   private int messages;
   private @Nullable RowBlock filling;
+
+  /** Read into by who holds the lock, as a user of it. */
+  private @Nullable RowBlock lent;
 
   /**
    * @param together messages that fill a batch: no request crosses from those of one batch into
@@ -57,23 +70,100 @@ final class RowBlocks {
    *
    * @return how many those are: fewer than there are when a block or a batch is full
    */
-  synchronized int place(
-      Messages from, int first, int count, ByteBufAllocator allocator, Submit submit) {
-    RowBlock block = block(allocator, count);
-    int some = Math.min(Math.min(count, block.left()), together - block.used() % together);
-    List<InputTensor> inputs;
+  int place(Messages from, int first, int count, ByteBufAllocator allocator, Submit submit) {
+    lock.lock();
     try {
-      inputs = block.add(from, first, some);
-    } catch (Throwable e) {
-      block.release();
-      throw e;
+      RowBlock block = shared(allocator);
+      if (block == null) {
+        // too little is left for others to come; these are counted as any request is
+        int most = Math.min(count, messages);
+        block = RowBlock.allocate(spec, most, allocator, false, () -> {});
+      }
+      int some = together(block, Math.min(count, block.left()));
+      List<InputTensor> inputs;
+      try {
+        block.copy(from, first, some);
+        inputs = block.add(some);
+      } catch (Throwable e) {
+        block.release();
+        throw e;
+      }
+      submit.submit(block, inputs, some);
+      return some;
+    } finally {
+      lock.unlock();
     }
-    submit.submit(block, inputs, some);
-    return some;
   }
 
-  /** One that has room; the caller is a user of it. */
-  private RowBlock block(ByteBufAllocator allocator, int count) {
+  /** So many of {@code count} as are of one batch. */
+  private int together(RowBlock block, int count) {
+    return Math.min(count, together - block.used() % together);
+  }
+
+  // --- read straight to their place
+
+  /**
+   * Where the system may read messages to that are nothing but a row. Nobody else's find their
+   * place until {@link #returned}, which is called by the same thread.
+   *
+   * @param head bytes of the first that have come already
+   * @return the taker's to release; null when they are to be read elsewhere
+   */
+  @Nullable ByteBuf lend(int head, ByteBufAllocator allocator) {
+    assert !lock.isHeldByCurrentThread() : "a stream did not return what it was lent";
+    if (!lock.tryLock()) { // a stream of another loop has them
+      return null;
+    }
+    ByteBuf place = null;
+    try {
+      RowBlock block = shared(allocator);
+      if (block != null) {
+        lent = block;
+        place = block.lend(head, Math.max(1, LENT_BYTES / spec.requestBytes()));
+      }
+      return place;
+    } finally {
+      if (place == null) {
+        returned();
+      }
+    }
+  }
+
+  /** Puts the bytes of a message that came before to where {@link #lend} left room for them. */
+  void head(ByteBuf begun) {
+    lent().head(begun);
+  }
+
+  /** Has messages submitted that were read to where {@link #lend} said. */
+  void submit(int count, Submit submit) {
+    RowBlock block = lent();
+    int submitted = 0;
+    while (submitted < count) {
+      int some = together(block, count - submitted);
+      List<InputTensor> inputs = block.add(some);
+      boolean isUsed = block.use();
+      assert isUsed : "the borrower is a user";
+      submit.submit(block, inputs, some);
+      submitted += some;
+    }
+  }
+
+  private RowBlock lent() {
+    return Objects.requireNonNull(lent);
+  }
+
+  /** Ends a loan. */
+  void returned() {
+    RowBlock block = lent;
+    lent = null;
+    lock.unlock();
+    if (block != null) {
+      block.release();
+    }
+  }
+
+  /** One that has room, of which the caller becomes a user; null when there is no memory for it. */
+  private @Nullable RowBlock shared(ByteBufAllocator allocator) {
     RowBlock known = filling;
     if (known != null && known.use()) {
       if (known.left() > 0) {
@@ -85,8 +175,7 @@ final class RowBlocks {
     filling = null;
     long bytes = RowBlock.bytes(spec, messages);
     if (!memory.take(bytes)) {
-      // too little is left for others to come; these are counted as any request is
-      return RowBlock.allocate(spec, Math.min(count, messages), allocator, false, () -> {});
+      return null;
     }
     try {
       filling = RowBlock.allocate(spec, messages, allocator, true, () -> memory.giveBack(bytes));

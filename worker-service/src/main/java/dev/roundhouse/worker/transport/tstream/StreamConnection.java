@@ -49,7 +49,7 @@ final class StreamConnection extends ChannelInboundHandlerAdapter implements Str
     this.channel = channel;
     this.memory = memory;
     this.tls = tls;
-    hello = new HelloReader(channel, server.settings().handshakeNanos(), this::onNoHello);
+    hello = new HelloReader(channel, memory, server.settings().handshakeNanos(), this::onNoHello);
     channel.config().setRecvByteBufAllocator(new MessageReads(new ReceiveBuffers(), this::lend));
   }
 
@@ -122,9 +122,14 @@ final class StreamConnection extends ChannelInboundHandlerAdapter implements Str
   }
 
   private void refuse(HelloRefusedException why) {
+    onRefused();
+    server.refuse(channel, why);
+  }
+
+  /** Its client is told why it cannot send: nothing is waited for any more. */
+  void onRefused() {
     refused = true;
     hello.close();
-    server.refuse(channel, why);
   }
 
   private void onNoHello(HelloRefusedException why) {
@@ -159,7 +164,7 @@ final class StreamConnection extends ChannelInboundHandlerAdapter implements Str
   private void onDrain() {
     if (open != null) {
       open.drain();
-    } else if (isUnsecured()) {
+    } else if (!refused && isUnsecured()) {
       channel.close();
     } else if (!refused && channel.isActive()) {
       refuse(new HelloRefusedException(HelloStatus.NOT_READY, StreamPort.EXITING));

@@ -66,6 +66,11 @@ public final class StreamLoad extends StreamPortLoad {
     requests.increment();
   }
 
+  @Override
+  protected void failedToOpen() {
+    ended(End.FAILED);
+  }
+
   void ended(End why) {
     ended[why.ordinal()].increment();
   }

@@ -74,13 +74,14 @@ public final class StreamServer implements Transport {
 
   private StreamConnection open(Channel channel, ConnectionMemory memory, boolean secured) {
     Supplier<SslContext> contexts = settings.tls();
-    SslHandler tls = null;
-    if (secured && contexts != null) {
-      tls = contexts.get().newHandler(channel.alloc());
-      tls.setHandshakeTimeoutMillis(0); // the hello's time is its time too
-      channel.pipeline().addLast(new TlsGate(this), tls);
+    if (!secured || contexts == null) {
+      return new StreamConnection(this, channel, memory, null);
     }
-    return new StreamConnection(this, channel, memory, tls);
+    SslHandler tls = contexts.get().newHandler(channel.alloc());
+    tls.setHandshakeTimeoutMillis(0); // the hello's time is its time too
+    StreamConnection made = new StreamConnection(this, channel, memory, tls);
+    channel.pipeline().addLast(new TlsGate(this, made), tls);
+    return made;
   }
 
   @Override

@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 
@@ -38,7 +39,8 @@ public record StreamStages(long receiving, long waiting, long running, long send
   }
 
   /**
-   * Has each event loop look at its streams. What a loop does not say in time is left out.
+   * Has each event loop look at its streams. What a loop does not say in time is left out, and so
+   * is one that stops.
    *
    * @throws InterruptedException when interrupted
    */
@@ -46,7 +48,16 @@ public record StreamStages(long receiving, long waiting, long running, long send
     Map<EventLoop, List<StreamConnection>> byLoop =
         streams.stream().collect(Collectors.groupingBy(StreamConnection::eventLoop));
     List<Future<StreamStages>> looks = new ArrayList<>(byLoop.size());
-    byLoop.forEach((loop, its) -> looks.add(loop.submit(() -> sum(its))));
+    byLoop.forEach(
+        (loop, its) -> {
+          if (loop.isShuttingDown()) {
+            return;
+          }
+          try {
+            looks.add(loop.submit(() -> sum(its)));
+          } catch (RejectedExecutionException e) { // it has stopped just now
+          }
+        });
     StreamStages all = NONE;
     long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(PATIENCE_MILLIS);
     for (Future<StreamStages> look : looks) {

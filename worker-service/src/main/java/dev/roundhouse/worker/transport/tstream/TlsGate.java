@@ -3,11 +3,13 @@ package dev.roundhouse.worker.transport.tstream;
 import dev.roundhouse.kserve.tstream.ClientHello;
 import dev.roundhouse.kserve.tstream.HelloStatus;
 import dev.roundhouse.kserve.tstream.ServerReply;
+import dev.roundhouse.platform.tstream.StreamPort;
 import dev.roundhouse.worker.transport.tstream.StreamLoad.End;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.handler.ssl.SslHandler;
 import io.netty.util.ReferenceCountUtil;
 import java.util.Set;
 import org.slf4j.Logger;
@@ -24,10 +26,12 @@ final class TlsGate extends ChannelInboundHandlerAdapter {
   private static final int HANDSHAKE_RECORD = 22;
 
   private final StreamServer server;
+  private final StreamConnection connection;
   private boolean refused;
 
-  TlsGate(StreamServer server) {
+  TlsGate(StreamServer server, StreamConnection connection) {
     this.server = server;
+    this.connection = connection;
   }
 
   @Override
@@ -46,6 +50,7 @@ final class TlsGate extends ChannelInboundHandlerAdapter {
     refused = true;
     log.debug("{} does not speak TLS", context.channel().remoteAddress());
     server.load().ended(End.PLAIN_TEXT);
+    connection.onRefused();
     ServerReply reply =
         new ServerReply(
             ClientHello.VERSION,
@@ -55,9 +60,8 @@ final class TlsGate extends ChannelInboundHandlerAdapter {
             0,
             null,
             "this port takes TLS only; connect with TLS, and ALPN tstream/1 or none");
-    // Below TLS: that has sent nothing, and is not to send its own end.
-    context
-        .writeAndFlush(Unpooled.wrappedBuffer(reply.encoded()))
-        .addListener(told -> context.close());
+    context.pipeline().remove(SslHandler.class); // which would send its own end before ours
+    StreamPort.endAfter(
+        context.channel(), context.writeAndFlush(Unpooled.wrappedBuffer(reply.encoded())));
   }
 }

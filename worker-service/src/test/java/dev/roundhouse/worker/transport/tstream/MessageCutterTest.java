@@ -14,8 +14,6 @@ import dev.roundhouse.transport.memory.MemoryBudget;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.PooledByteBufAllocator;
 import java.io.ByteArrayOutputStream;
-import java.lang.foreign.MemorySegment;
-import java.lang.foreign.ValueLayout;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -55,6 +53,11 @@ class MessageCutterTest {
     }
 
     @Override
+    public void onRows(int count) {
+      throw new AssertionError("there are no blocks to read them to");
+    }
+
+    @Override
     public void onLarge(LargeMessage message) {
       large++;
       add(message.bytes());
@@ -91,7 +94,7 @@ class MessageCutterTest {
   }
 
   private MessageCutter cutter(MessageLayout layout) {
-    return new MessageCutter(layout, ALLOCATOR, budget(), seen);
+    return new MessageCutter(layout, ALLOCATOR, budget(), null, seen);
   }
 
   @ParameterizedTest
@@ -185,122 +188,5 @@ class MessageCutterTest {
       sent += some;
     }
     cutter.onReadComplete();
-  }
-
-  // --- blocks
-
-  @Test
-  void shouldPlaceRowsOfSeveralConnectionsOneBehindTheOther() {
-    StreamTensor a = new StreamTensor("a", DType.U8, Shape.of(1, 3));
-    StreamTensor b = new StreamTensor("b", DType.U8, Shape.of(1, 64));
-    StreamSpec spec = new StreamSpec(List.of(a, b), List.of(a));
-    MessageLayout layout = MessageLayout.of(spec, Set.of(StreamOption.DEADLINE));
-    RowBlocks blocks = new RowBlocks(spec, 64, root);
-    List<RowBlock> held = new ArrayList<>();
-    List<List<InputTensor>> placed = new ArrayList<>();
-    byte[] expectedA = new byte[12];
-    byte[] expectedB = new byte[4 * 64];
-    Random random = new Random(3);
-    for (int connection = 0; connection < 2; connection++) {
-      byte[] two = new byte[2 * layout.bytes()];
-      random.nextBytes(two);
-      for (int message = 0; message < 2; message++) {
-        int row = 2 * connection + message;
-        int start = message * layout.bytes() + layout.head();
-        System.arraycopy(two, start, expectedA, row * 3, 3);
-        System.arraycopy(two, start + spec.inputOffset(1), expectedB, row * 64, 64);
-      }
-      ByteBuf begun = ALLOCATOR.directBuffer().writeBytes(two, 0, layout.bytes());
-      ByteBuf read = ALLOCATOR.directBuffer().writeBytes(two, layout.bytes(), layout.bytes());
-      int count =
-          blocks.place(
-              new Messages(begun, read, layout, 2),
-              0,
-              2,
-              ALLOCATOR,
-              (block, inputs, some) -> {
-                held.add(block);
-                placed.add(inputs);
-              });
-      assertThat(count).isEqualTo(2);
-      begun.release();
-      read.release();
-    }
-    for (int input = 0; input < 2; input++) {
-      PlacedData first = (PlacedData) placed.get(0).get(input).data();
-      PlacedData second = (PlacedData) placed.get(1).get(input).data();
-      assertThat(first.address(0) % PlacedData.ALIGNMENT).isZero();
-      assertThat(second.block()).isSameAs(first.block());
-      assertThat(second.offset()).isEqualTo(first.offset() + first.byteSize());
-      MemorySegment both = first.block().asSlice(first.offset(), 2 * first.byteSize());
-      assertThat(both.toArray(ValueLayout.JAVA_BYTE)).isEqualTo(input == 0 ? expectedA : expectedB);
-      assertThat(placed.get(1).get(input).shape().dim(0)).isEqualTo(2);
-    }
-    assertThat(root.held()).isPositive();
-    held.forEach(RowBlock::release);
-    assertThat(root.held()).as("nobody uses them any more").isZero();
-  }
-
-  @Test
-  void shouldTakeAnotherBlockWhenOneIsFullAndCountNoneBeyondTheLimit() {
-    StreamSpec spec = layout(1 << 10, Set.of()).spec();
-    MessageLayout layout = MessageLayout.of(spec, Set.of());
-    RowBlocks blocks = new RowBlocks(spec, Integer.MAX_VALUE, root);
-    List<RowBlock> held = new ArrayList<>();
-    assertThat(place(blocks, layout, 60, held)).isEqualTo(60);
-    assertThat(place(blocks, layout, 60, held)).as("what is left").isEqualTo(4);
-    assertThat(place(blocks, layout, 60, held)).isEqualTo(60);
-    assertThat(held.get(2).capacity()).as("they fill up, so it is larger").isEqualTo(128);
-    long two = root.held();
-    assertThat(two).isBetween(192L << 10, (192L << 10) + 200);
-    held.get(0).release();
-    held.get(1).release();
-    assertThat(root.held()).as("the full one").isLessThan(two - (63 << 10));
-
-    assertThat(place(blocks, layout, 60, held)).isEqualTo(60);
-    assertThat(place(blocks, layout, 60, held)).isEqualTo(8);
-    root.takeAnyway(Long.MAX_VALUE / 4);
-    long before = root.held();
-    assertThat(place(blocks, layout, 60, held)).isEqualTo(60);
-    assertThat(held.getLast().capacity()).as("for these alone").isEqualTo(60);
-    assertThat(root.held()).isEqualTo(before);
-    root.giveBack(Long.MAX_VALUE / 4);
-    held.subList(2, held.size()).forEach(RowBlock::release);
-    assertThat(root.held()).isZero();
-  }
-
-  /** So that batches are full and rows in their place, whatever arrives together. */
-  @Test
-  void shouldPlaceNoRequestInTwoBatches() {
-    StreamSpec spec = layout(1 << 10, Set.of()).spec();
-    MessageLayout layout = MessageLayout.of(spec, Set.of());
-    RowBlocks blocks = new RowBlocks(spec, 16, root);
-    List<RowBlock> held = new ArrayList<>();
-    assertThat(place(blocks, layout, 13, held)).isEqualTo(13);
-    assertThat(place(blocks, layout, 13, held)).isEqualTo(3);
-    assertThat(place(blocks, layout, 10, held)).isEqualTo(10);
-    assertThat(place(blocks, layout, 40, held)).isEqualTo(6);
-    assertThat(place(blocks, layout, 34, held)).isEqualTo(16);
-    held.forEach(RowBlock::release);
-    assertThat(root.held()).isZero();
-  }
-
-  private static int place(RowBlocks blocks, MessageLayout layout, int count, List<RowBlock> held) {
-    ByteBuf read = ALLOCATOR.directBuffer().writeZero(count * layout.bytes());
-    try {
-      return blocks.place(
-          new Messages(null, read, layout, count),
-          0,
-          count,
-          ALLOCATOR,
-          (block, inputs, some) -> {
-            held.add(block);
-            long each = (long) some * layout.bytes();
-            boolean isAlone = block.capacity() == count;
-            assertThat(inputs.getFirst().data().heldBytes()).isEqualTo(isAlone ? each : 0);
-          });
-    } finally {
-      read.release();
-    }
   }
 }

@@ -7,21 +7,36 @@ import dev.roundhouse.platform.payload.PayloadEvent.Type;
 import dev.roundhouse.platform.payload.PayloadLog;
 import dev.roundhouse.transport.forward.PassingCopy;
 import io.netty.buffer.ByteBuf;
+import io.netty.handler.codec.http.HttpHeaders;
 import java.time.Instant;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/** The messages of one ModelInfer, of which documents are made when they are sent. */
-final class CallCopy implements PassingCopy {
-  private final PayloadLog payloads;
-  private final String eventId = PayloadLog.idOr("");
+/** The request and the answer of one call, each collected until it is whole and then sent. */
+final class BufferedCopy implements PassingCopy {
+  private final MessageForm form;
+  private final String eventId;
   private final Instant begun = Instant.now();
   private final @Nullable PayloadBytes request;
   private final @Nullable PayloadBytes answer;
   private boolean requestIsOver;
 
-  CallCopy(PayloadLog payloads) {
-    this.payloads = payloads;
+  /** What the messages of a call are sent as. */
+  interface MessageForm {
+    PayloadBody request(byte[] whole);
+
+    /** An answer over HTTP begins. */
+    default void answerHead(HttpHeaders headers) {}
+
+    PayloadBody answer(byte[] whole);
+  }
+
+  /**
+   * @param given the id of the events; empty for one of their own
+   */
+  BufferedCopy(PayloadLog payloads, String given, MessageForm form) {
+    this.form = form;
+    eventId = PayloadLog.idOr(given);
     request = payloads.sendsRequests() ? new PayloadBytes(payloads) : null;
     answer = payloads.sendsAnswers() ? new PayloadBytes(payloads) : null;
   }
@@ -37,7 +52,19 @@ final class CallCopy implements PassingCopy {
   public void requestEnd() {
     if (request != null && !requestIsOver) {
       requestIsOver = true;
-      offer(Type.REQUEST, begun, request, CallDocuments::request);
+      request.offer(whole -> event(Type.REQUEST, begun, form::request, whole));
+    }
+  }
+
+  @Override
+  public void answerHead(int code, HttpHeaders headers) {
+    if (answer == null) {
+      return;
+    }
+    try {
+      form.answerHead(headers);
+    } catch (RuntimeException | Error e) {
+      answer.fail(e);
     }
   }
 
@@ -54,21 +81,14 @@ final class CallCopy implements PassingCopy {
       request.clear();
     }
     if (answer != null && answered) {
-      offer(Type.RESPONSE, Instant.now(), answer, CallDocuments::answer);
+      answer.offer(whole -> event(Type.RESPONSE, Instant.now(), form::answer, whole));
     } else if (answer != null) {
       answer.clear();
     }
   }
 
-  private void offer(
-      Type type,
-      Instant time,
-      PayloadBytes message,
-      Function<byte[], PayloadBody.@Nullable Document> document) {
-    byte[] whole = message.whole();
-    if (whole != null) {
-      PayloadBody body = new PayloadBody.Later(whole.length, () -> document.apply(whole));
-      payloads.offer(new PayloadEvent(type, eventId, time, body));
-    }
+  private PayloadEvent event(
+      Type type, Instant time, Function<byte[], PayloadBody> body, byte[] whole) {
+    return new PayloadEvent(type, eventId, time, body.apply(whole));
   }
 }
