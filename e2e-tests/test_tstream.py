@@ -170,14 +170,14 @@ def test_should_end_messages_whose_deadline_is_over_alone(worker: WorkerProcess)
 
 
 def test_should_refuse_tls_at_a_socket_in_the_file_system(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="tls is given, and '.*/socket' is a socket in the file system"):
+    with pytest.raises(ValueError, match=r"tls is given, and '.*/socket' is a socket in the file system"):
         Stream(str(tmp_path / "socket"), "scalar", tls=ssl.create_default_context())
 
 
 def test_should_not_believe_that_a_message_was_the_last_which_was_never_sent() -> None:
     stream = Stream.__new__(Stream)  # without a server
     stream._sent, stream._under_way = 3, 2
-    with pytest.raises(StreamError, match="MALFORMED: .*message 7 is said to be the last"):
+    with pytest.raises(StreamError, match=r"MALFORMED: .*message 7 is said to be the last"):
         stream._end(7, "the server takes no more messages")
     stream._end(1, "the server takes no more messages")
     assert stream._under_way == 1

@@ -194,7 +194,9 @@ class Checker:
 
     def _judge(self, request: Request, sums: dict[int, int]) -> None:
         self.verdict.outcomes[f"{request.kind} {request.outcome}"] += 1
-        around = self._around(request.began, request.ended)
+        # One that misses its region takes it back and registers it again, and has its whole deadline for that: others
+        # miss it meanwhile, also when the fault in which that began is over.
+        around = self._around(request.began, request.ended, request.deadline if request.outcome in OF_REGIONS else 0)
         if request.ended - request.began > request.deadline + GRACE_SECONDS:
             self.verdict.violate(f"later than its deadline and {GRACE_SECONDS:.0f} s: {request}", kinds(around))
         if request.outcome == OK:
@@ -231,8 +233,8 @@ class Checker:
             tally = self.verdict.tally(fault.kind)
             tally.recovery = max(tally.recovery, request.ended - fault.ended)
 
-    def _around(self, began: float, ended: float) -> list[Spell]:
-        return [spell for spell in self._spells if spell.began <= ended and began <= spell.settled]
+    def _around(self, began: float, ended: float, settling: float = 0) -> list[Spell]:
+        return [spell for spell in self._spells if spell.began <= ended and began <= spell.settled + settling]
 
 
 def wrong_sum(request: Request, values: list[float], sums: dict[int, int]) -> str:

@@ -126,6 +126,15 @@ def test_should_excuse_a_region_that_a_gateway_took_back_late_whoever_asks() -> 
     assert verdict(*lines, spells=(RELOADED,)).count == 1
 
 
+def test_should_excuse_a_region_while_another_request_may_still_register_it() -> None:
+    def missed(at: float) -> int:
+        lines = (began("shared-1-1", at=at), ended("shared-1-1", at=at + 0.1, outcome="LOST_REGION not found"))
+        return verdict(*lines, spells=(KILLED,)).count
+
+    assert missed(KILLED.settled + 4) == 0
+    assert missed(KILLED.settled + 6) == 1
+
+
 def test_should_excuse_nothing_when_the_node_has_been_whole_for_a_while() -> None:
     seen = verdict(began("stream-1-1", 107), ended("stream-1-1", 108, "UNAVAILABLE gone"), spells=(KILLED,))
     assert "failed in a quiet spell" in seen.violations[0]

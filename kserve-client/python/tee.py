@@ -131,8 +131,11 @@ class Learner:
 
 
 class Folder:
-    """Batches of a model from a worker's files, the oldest first, whatever else is in the folder; with ``follow`` it waits for more for ever. With
-    ``remove`` each file is deleted once the next batch is asked for. The worker deletes files, too."""
+    """Batches of a model from a worker's files, the oldest first, whatever else is in the folder.
+
+    With ``follow`` it waits for more for ever. With ``remove`` each file is deleted once the next batch is asked for.
+    The worker deletes files, too.
+    """
 
     def __init__(self, folder: str, model: str, *, follow: bool = False, remove: bool = False) -> None:
         self.folder, self.model, self.follow, self.remove = pathlib.Path(folder), model, follow, remove

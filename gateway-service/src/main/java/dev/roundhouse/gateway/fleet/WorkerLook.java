@@ -51,6 +51,12 @@ public record WorkerLook(
    * @param last how it was seen before
    */
   static CompletableFuture<WorkerLook> at(WorkerLink link, Duration timeout, WorkerLook last) {
+    return OwnPause.askAgain(
+        () -> ask(link, timeout, last), look -> !look.isKnown(), timeout, System::nanoTime);
+  }
+
+  private static CompletableFuture<WorkerLook> ask(
+      WorkerLink link, Duration timeout, WorkerLook last) {
     InetSocketAddress address = link.resolve();
     link.retryNow();
     CompletableFuture<Boolean> ready =

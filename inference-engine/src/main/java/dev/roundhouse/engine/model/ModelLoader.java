@@ -309,10 +309,11 @@ public final class ModelLoader {
           model.name(),
           reason,
           serves);
-    } else if (isServed && expected && candidate.isOther(fingerprint)) {
+    } else if (expected && candidate.isOther(fingerprint)) {
       log.warn(
-          "model '{}' is not replaced: its files changed while they were read: {}{}",
+          "model '{}' is not {}: its files changed while they were read: {}{}",
           model.name(),
+          isServed ? "replaced" : "loaded",
           reason,
           serves);
     } else if (expected || stopping) {

@@ -178,11 +178,15 @@ final class UpstreamConnection extends PeerConnection {
       boolean outbound,
       Throwable cause,
       Http2Exception.StreamException known) {
-    String which = outbound ? " is sent" : " has answered";
-    streams.end(
-        known.streamId(),
-        Status.INTERNAL.withDescription(
-            "what " + name + which + " breaks HTTP/2 or a limit: " + known.getMessage()));
+    if (outbound && known.error() == Http2Error.STREAM_CLOSED) {
+      streams.lost(known.streamId()); // Netty tells first that something was still to be sent
+    } else {
+      String which = outbound ? " is sent" : " has answered";
+      streams.end(
+          known.streamId(),
+          Status.INTERNAL.withDescription(
+              "what " + name + which + " breaks HTTP/2 or a limit: " + known.getMessage()));
+    }
     super.onStreamError(from, outbound, cause, known);
   }
 

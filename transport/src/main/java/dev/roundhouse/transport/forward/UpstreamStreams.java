@@ -91,6 +91,11 @@ final class UpstreamStreams extends Http2EventAdapter implements LeftCalls.Strea
     }
   }
 
+  /** The stream of a call is closed: if the call is not over, the connection has ended. */
+  void lost(int id) {
+    end(id, connection.ended(id > lastSeenId ? Seen.NO : Seen.MAYBE));
+  }
+
   // For the calls.
 
   void begun(int id, UpstreamStream stream) {
@@ -212,10 +217,7 @@ final class UpstreamStreams extends Http2EventAdapter implements LeftCalls.Strea
   @Override
   public void onStreamClosed(Http2Stream closed) {
     left.closed(closed.id());
-    UpstreamStream stream = open.get(closed.id());
-    if (stream != null) {
-      stream.end(connection.ended(closed.id() > lastSeenId ? Seen.NO : Seen.MAYBE));
-    }
+    lost(closed.id());
   }
 
   @Override

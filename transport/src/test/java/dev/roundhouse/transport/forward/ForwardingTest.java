@@ -30,6 +30,7 @@ import io.grpc.stub.StreamObserver;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
+import java.net.Socket;
 import java.net.SocketAddress;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
@@ -235,6 +236,27 @@ class ForwardingTest extends SentOn {
     CompletableFuture<Status> end = startWaiting();
     servers.getFirst().shutdownNow();
     assertThat(end.get(20, TimeUnit.SECONDS).getCode()).isEqualTo(Status.Code.UNAVAILABLE);
+  }
+
+  /** Most of the request waits for the server's window then. */
+  @Test
+  void shouldSayThatAServerHasGoneThatTookAPartOfARequest() throws Exception {
+    CompletableFuture<Status> end = new CompletableFuture<>();
+    try (ServerSocket slow = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      names.add("part", slow.getLocalSocketAddress());
+      ClientCalls.asyncUnaryCall(
+          channel().newCall(TestService.ECHO, CallOptions.DEFAULT),
+          message("part", 300_000),
+          new Ending(end));
+      try (Socket taken = slow.accept()) {
+        byte[] settings = {0, 0, 0, 4, 0, 0, 0, 0, 0}; // a window of 65,535 bytes
+        taken.getOutputStream().write(settings);
+        assertThat(taken.getInputStream().readNBytes(65_535)).hasSize(65_535);
+      }
+    }
+    Status status = end.get(20, TimeUnit.SECONDS);
+    assertThat(status.getCode()).as(status.toString()).isEqualTo(Status.Code.UNAVAILABLE);
+    assertThat(status.getDescription()).containsAnyOf("has closed the connection", "is lost");
   }
 
   @Test

@@ -172,6 +172,17 @@ class RepositoryWatchTest {
   }
 
   @Test
+  void shouldNotTakeAFolderForABadBundleThatIsTakenAwayBeforeItWasEverRead(CapturedOutput output)
+      throws Exception {
+    Path folder = write("m");
+    Files.move(folder, root.resolve("away"));
+    assertThat(models.refresh(folder).join().isReady()).isFalse();
+    assertThat(output)
+        .contains("model 'm' is not loaded: its files changed while they were read: " + folder)
+        .doesNotContain("ERROR");
+  }
+
+  @Test
   void shouldNotTakeAFolderForABadBundleThatIsReplacedWhileItIsRead(CapturedOutput output)
       throws Exception {
     Path folder = load("m");
