@@ -77,6 +77,7 @@ public final class StreamPort {
   private final Peers peers;
   private final Consumer<Throwable> failed;
   private final Set<StreamPeer> open = ConcurrentHashMap.newKeySet();
+  private final Set<Channel> channels = ConcurrentHashMap.newKeySet();
   private final List<Channel> listening = new ArrayList<>();
   private @Nullable EventLoops loops;
   private volatile int port;
@@ -196,7 +197,14 @@ public final class StreamPort {
     @Override
     protected void initChannel(Channel channel) {
       int now = load.opened();
-      channel.closeFuture().addListener(over -> load.closed());
+      channels.add(channel);
+      channel
+          .closeFuture()
+          .addListener(
+              over -> {
+                channels.remove(channel);
+                load.closed();
+              });
       try {
         admit(channel, now);
       } catch (Throwable e) { // an Error too: its client would wait for nobody
@@ -332,6 +340,7 @@ public final class StreamPort {
       own.awaitTurn(LAST_WORDS_NANOS);
     } finally {
       listening.forEach(own::endListening);
+      channels.forEach(each -> tell(each::close)); // a loop that stops may leave one open
       own.stop(STOP_SECONDS).awaitUninterruptibly();
       noneListens();
       if (settings.socket() != null) {
