@@ -7,22 +7,16 @@ import dev.roundhouse.platform.payload.PayloadCollector;
 import dev.roundhouse.platform.payload.PayloadCollector.Received;
 import dev.roundhouse.platform.payload.PayloadLog;
 import dev.roundhouse.platform.payload.PayloadLog.Drop;
-import dev.roundhouse.platform.payload.PayloadLogProperties;
-import dev.roundhouse.platform.payload.PayloadLogProperties.Mode;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.handler.codec.http.DefaultHttpHeaders;
 import io.netty.handler.codec.http.HttpHeaders;
 import java.nio.charset.StandardCharsets;
-import java.time.Duration;
-import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.springframework.boot.ssl.DefaultSslBundleRegistry;
 import org.springframework.util.unit.DataSize;
 
 @Timeout(60)
@@ -46,28 +40,7 @@ class BufferedCopyTest {
   @BeforeEach
   void start() throws Exception {
     collector = new PayloadCollector();
-    log =
-        Objects.requireNonNull(
-            PayloadLog.of(
-                new PayloadLogProperties(
-                    collector.url(),
-                    Mode.ALL,
-                    List.of("*"),
-                    1,
-                    "",
-                    "",
-                    "",
-                    "",
-                    "",
-                    DataSize.ofKilobytes(1),
-                    DataSize.ofKilobytes(64),
-                    Duration.ofSeconds(10),
-                    1,
-                    1,
-                    ""),
-                "test.payload-log",
-                "roundhouse-test",
-                new DefaultSslBundleRegistry()));
+    log = collector.log(DataSize.ofKilobytes(1), "*");
   }
 
   @AfterEach

@@ -77,7 +77,6 @@ public final class StreamPort {
   private final Peers peers;
   private final Consumer<Throwable> failed;
   private final Set<StreamPeer> open = ConcurrentHashMap.newKeySet();
-  private final Set<Channel> channels = ConcurrentHashMap.newKeySet();
   private final List<Channel> listening = new ArrayList<>();
   private @Nullable EventLoops loops;
   private volatile int port;
@@ -197,14 +196,7 @@ public final class StreamPort {
     @Override
     protected void initChannel(Channel channel) {
       int now = load.opened();
-      channels.add(channel);
-      channel
-          .closeFuture()
-          .addListener(
-              over -> {
-                channels.remove(channel);
-                load.closed();
-              });
+      channel.closeFuture().addListener(over -> load.closed());
       try {
         admit(channel, now);
       } catch (Throwable e) { // an Error too: its client would wait for nobody
@@ -340,7 +332,6 @@ public final class StreamPort {
       own.awaitTurn(LAST_WORDS_NANOS);
     } finally {
       listening.forEach(own::endListening);
-      channels.forEach(each -> tell(each::close)); // a loop that stops may leave one open
       own.stop(STOP_SECONDS).awaitUninterruptibly();
       noneListens();
       if (settings.socket() != null) {

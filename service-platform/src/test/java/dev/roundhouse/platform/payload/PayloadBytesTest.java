@@ -4,20 +4,15 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.roundhouse.platform.payload.PayloadEvent.Type;
 import dev.roundhouse.platform.payload.PayloadLog.Drop;
-import dev.roundhouse.platform.payload.PayloadLogProperties.Mode;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import java.nio.charset.StandardCharsets;
-import java.time.Duration;
 import java.time.Instant;
-import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.springframework.boot.ssl.DefaultSslBundleRegistry;
 import org.springframework.util.unit.DataSize;
 
 /** Messages of 40 KB at most, two of which have no room. */
@@ -31,28 +26,7 @@ class PayloadBytesTest {
   @BeforeEach
   void start() throws Exception {
     collector = new PayloadCollector();
-    log =
-        Objects.requireNonNull(
-            PayloadLog.of(
-                new PayloadLogProperties(
-                    collector.url(),
-                    Mode.ALL,
-                    List.of("*"),
-                    1,
-                    "",
-                    "",
-                    "",
-                    "",
-                    "",
-                    DataSize.ofKilobytes(40),
-                    DataSize.ofKilobytes(64),
-                    Duration.ofSeconds(10),
-                    1,
-                    1,
-                    ""),
-                "test.payload-log",
-                "roundhouse-test",
-                new DefaultSslBundleRegistry()));
+    log = collector.log(DataSize.ofKilobytes(40), "*");
   }
 
   @AfterEach

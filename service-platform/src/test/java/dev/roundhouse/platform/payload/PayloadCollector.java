@@ -6,10 +6,13 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
+import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Queue;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -18,6 +21,8 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import org.springframework.boot.ssl.DefaultSslBundleRegistry;
+import org.springframework.util.unit.DataSize;
 
 /** A collector of events on loopback, which can be slow, or refuse. */
 public final class PayloadCollector implements AutoCloseable {
@@ -41,6 +46,34 @@ public final class PayloadCollector implements AutoCloseable {
     server.createContext("/", this::take);
     server.setExecutor(threads);
     server.start();
+  }
+
+  /**
+   * A log that sends it all of some models, one event at a time and once each, of which 64 KB wait.
+   *
+   * @param models patterns of their names
+   */
+  public PayloadLog log(DataSize maxPayload, String... models) {
+    PayloadLogProperties settings =
+        new PayloadLogProperties(
+            url(),
+            PayloadLogProperties.Mode.ALL,
+            List.of(models),
+            1,
+            "",
+            "",
+            "",
+            "",
+            "",
+            maxPayload,
+            DataSize.ofKilobytes(64),
+            Duration.ofSeconds(30),
+            1,
+            1,
+            "");
+    return Objects.requireNonNull(
+        PayloadLog.of(
+            settings, "test.payload-log", "roundhouse-test", new DefaultSslBundleRegistry()));
   }
 
   private void take(HttpExchange exchange) throws IOException {

@@ -6,6 +6,7 @@ import io.netty.channel.Channel;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelOption;
 import io.netty.channel.EventLoopGroup;
+import io.netty.channel.IoHandler;
 import io.netty.channel.IoHandlerFactory;
 import io.netty.channel.MultiThreadIoEventLoopGroup;
 import io.netty.channel.ServerChannel;
@@ -22,8 +23,11 @@ import io.netty.util.concurrent.Future;
 import java.io.IOException;
 import java.net.BindException;
 import java.net.SocketAddress;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.Executor;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
@@ -39,6 +43,10 @@ public final class EventLoops {
   private final Class<? extends ServerChannel> listener;
   private final Consumer<Throwable> ended;
   private final EventLoopGroup loops;
+
+  /** Of the loops, what has their sockets. */
+  private final List<Sockets> sockets = new CopyOnWriteArrayList<>();
+
   private final Set<Channel> listening = ConcurrentHashMap.newKeySet();
   private volatile boolean stopping;
 
@@ -59,7 +67,25 @@ public final class EventLoops {
   public EventLoops(String name, int threads, Consumer<Throwable> ended, IoHandlerFactory io) {
     this.ended = ended;
     listener = Epoll.isAvailable() ? EpollServerSocketChannel.class : NioServerSocketChannel.class;
-    loops = new MultiThreadIoEventLoopGroup(threads, new Threads(name), io);
+    loops =
+        new MultiThreadIoEventLoopGroup(
+            threads,
+            new Threads(name),
+            loop -> {
+              IoHandler made = io.newHandler(loop);
+              sockets.add(new Sockets(loop, made));
+              return made;
+            });
+  }
+
+  private record Sockets(Executor loop, IoHandler of) {
+    void close() {
+      try {
+        loop.execute(of::prepareToDestroy);
+      } catch (RejectedExecutionException e) {
+        // it has died
+      }
+    }
   }
 
   private final class Threads extends DefaultThreadFactory {
@@ -194,6 +220,8 @@ public final class EventLoops {
    */
   public Future<?> stop(int seconds) {
     stopping = true;
+    // Netty does that too, but not where a loop learns in the middle of a turn that it stops.
+    sockets.forEach(Sockets::close);
     return loops.shutdownGracefully(0, seconds, TimeUnit.SECONDS);
   }
 

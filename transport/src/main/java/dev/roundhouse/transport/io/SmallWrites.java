@@ -27,9 +27,12 @@ public final class SmallWrites extends ChannelOutboundHandlerAdapter {
   /** What was written together last. */
   private int expected;
 
+  /** Nobody flushes any more. */
+  private boolean removed;
+
   @Override
   public void write(ChannelHandlerContext ctx, Object message, ChannelPromise promise) {
-    if (!(message instanceof ByteBuf data) || data.readableBytes() > LARGEST) {
+    if (removed || !(message instanceof ByteBuf data) || data.readableBytes() > LARGEST) {
       writeGathered(ctx);
       ctx.write(message, promise);
       return;
@@ -59,9 +62,12 @@ public final class SmallWrites extends ChannelOutboundHandlerAdapter {
     ctx.flush();
   }
 
-  /** What has not been flushed when the connection ends never leaves. */
+  /**
+   * What has not been flushed when the connection ends never leaves; who is told so may write more.
+   */
   @Override
   public void handlerRemoved(ChannelHandlerContext ctx) {
+    removed = true;
     writeGathered(ctx);
   }
 

@@ -9,6 +9,7 @@ import io.grpc.ManagedChannel;
 import io.grpc.Server;
 import io.grpc.netty.NettyChannelBuilder;
 import io.netty.channel.Channel;
+import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.IoHandle;
 import io.netty.channel.IoHandler;
@@ -18,6 +19,7 @@ import io.netty.util.concurrent.ThreadAwareExecutor;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.Socket;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
@@ -52,6 +54,36 @@ class EventLoopsTest {
     return loops.listen(
         loops.bootstrap().childHandler(new ChannelInboundHandlerAdapter()),
         new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
+  }
+
+  /** Whatever a loop does when it is told. */
+  @Test
+  void shouldCloseEveryConnectionWhenItIsStopped() throws Exception {
+    for (int turn = 0; turn < 300; turn++) {
+      EventLoops loops = new EventLoops("closing", 1, ended::complete);
+      CountDownLatch accepted = new CountDownLatch(1);
+      Channel bound =
+          loops.listen(
+              loops
+                  .bootstrap()
+                  .childHandler(
+                      new ChannelInboundHandlerAdapter() {
+                        @Override
+                        public void channelActive(ChannelHandlerContext context) {
+                          accepted.countDown();
+                        }
+                      }),
+              new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
+      int port = ((InetSocketAddress) bound.localAddress()).getPort();
+      try (Socket client = new Socket(InetAddress.getLoopbackAddress(), port)) {
+        client.setSoTimeout(5_000);
+        accepted.await();
+        var unused = loops.endListening(bound); // it is awake then, as it is when a server stops
+        loops.stop(turn % 2).sync();
+        assertThat(client.getInputStream().read()).as("turn %d", turn).isNegative();
+      }
+    }
+    assertThat(ended).isNotDone();
   }
 
   @Test

@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.netty.buffer.AbstractByteBufAllocator;
 import io.netty.buffer.ByteBuf;
 import io.netty.channel.ChannelFuture;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.embedded.EmbeddedChannel;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
@@ -102,6 +104,18 @@ class SmallWritesTest {
     assertThat(write.isDone()).isTrue();
     assertThat(write.isSuccess()).isFalse();
     assertThat(waiting.refCnt()).isZero();
+  }
+
+  /** As HTTP/2 does, which says goodbye when a reset could not be written. */
+  @Test
+  void shouldFailWhatIsWrittenByWhoHearsOfThat() {
+    ByteBuf goodbye = text("goodbye");
+    channel.pipeline().addLast(new ChannelInboundHandlerAdapter());
+    ChannelHandlerContext speaks = channel.pipeline().lastContext();
+    speaks.write(text("a")).addListener(failed -> speaks.write(goodbye));
+    channel.unsafe().close(channel.voidPromise());
+    channel.runPendingTasks();
+    assertThat(goodbye.refCnt()).isZero();
   }
 
   @Test

@@ -13,20 +13,15 @@ import dev.roundhouse.engine.request.TensorData;
 import dev.roundhouse.platform.payload.PayloadCollector;
 import dev.roundhouse.platform.payload.PayloadLog;
 import dev.roundhouse.platform.payload.PayloadLog.Drop;
-import dev.roundhouse.platform.payload.PayloadLogProperties;
-import dev.roundhouse.platform.payload.PayloadLogProperties.Mode;
 import java.lang.foreign.MemorySegment;
-import java.time.Duration;
 import java.util.AbstractList;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.springframework.boot.ssl.DefaultSslBundleRegistry;
 import org.springframework.util.unit.DataSize;
 
 /** The tap with 40 KB of a request, and of its answer, of which 64 KB may wait. */
@@ -99,28 +94,7 @@ class PayloadTapTest {
   @BeforeEach
   void start() throws Exception {
     collector = new PayloadCollector();
-    log =
-        Objects.requireNonNull(
-            PayloadLog.of(
-                new PayloadLogProperties(
-                    collector.url(),
-                    Mode.ALL,
-                    List.of("m"),
-                    1,
-                    "",
-                    "",
-                    "",
-                    "",
-                    "",
-                    DataSize.ofBytes(LARGE),
-                    DataSize.ofKilobytes(64),
-                    Duration.ofSeconds(30),
-                    1,
-                    1,
-                    ""),
-                "test.payload-log",
-                "roundhouse-test",
-                new DefaultSslBundleRegistry()));
+    log = collector.log(DataSize.ofBytes(LARGE), "m");
     tap = new PayloadTap(log);
   }
 
