@@ -7,6 +7,7 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import java.util.List;
 import java.util.Objects;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.ReentrantLock;
 import org.jspecify.annotations.Nullable;
 
@@ -24,6 +25,9 @@ final class RowBlocks {
 
   /** That the system reads at once, in the place of rows. */
   private static final int LENT_BYTES = 256 << 10;
+
+  /** For a read of another loop, which takes microseconds. */
+  private static final long PATIENCE_MILLIS = 100;
 
   private final StreamSpec spec;
   private final int together;
@@ -71,11 +75,11 @@ final class RowBlocks {
    * @return how many those are: fewer than there are when a block or a batch is full
    */
   int place(Messages from, int first, int count, ByteBufAllocator allocator, Submit submit) {
-    lock.lock();
+    boolean isTurn = awaitTurn();
     try {
-      RowBlock block = shared(allocator);
+      RowBlock block = isTurn ? shared(allocator) : null;
       if (block == null) {
-        // too little is left for others to come; these are counted as any request is
+        // not for others to come, too; these are counted as any request is
         int most = Math.min(count, messages);
         block = RowBlock.allocate(spec, most, allocator, false, () -> {});
       }
@@ -91,7 +95,19 @@ final class RowBlocks {
       submit.submit(block, inputs, some);
       return some;
     } finally {
-      lock.unlock();
+      if (isTurn) {
+        lock.unlock();
+      }
+    }
+  }
+
+  /** False where a loop keeps what it was lent: it has died, or is about to. */
+  private boolean awaitTurn() {
+    try {
+      return lock.tryLock(PATIENCE_MILLIS, TimeUnit.MILLISECONDS);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      return false;
     }
   }
 

@@ -384,6 +384,23 @@ class RowBlocksTest {
   }
 
   @Test
+  void shouldNotWaitForALoopThatDiesWhileItReads() throws Exception {
+    MessageLayout layout = layout(100, Set.of());
+    RowBlocks blocks = new RowBlocks(layout.spec(), 16, root);
+    Thread dead = Thread.ofPlatform().start(() -> blocks.lend(0, ALLOCATOR));
+    dead.join();
+    Rows stream = new Rows(blocks, layout, root);
+    byte[] sent = new byte[300];
+    new Random(1).nextBytes(sent);
+    long before = root.held();
+    assertThat(stream.read(sent, 0, 300)).isEqualTo(300);
+    assertThat(stream.bytes.toByteArray()).isEqualTo(sent);
+    assertThat(stream.placed.getFirst().heldBytes()).as("counted with its request").isEqualTo(300);
+    stream.end();
+    assertThat(root.held()).isEqualTo(before);
+  }
+
+  @Test
   void shouldLendNoPlaceForWhatIsMoreThanARow() {
     for (StreamOption option : List.of(StreamOption.DEADLINE, StreamOption.CHECKSUM)) {
       MessageLayout layout = layout(100, Set.of(option));
