@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import urllib.request
+from collections.abc import Sequence
 from pathlib import Path
 
 from worker_process import ROOT, START_SECONDS, free_ports, kept_files, wait_until
@@ -34,7 +35,8 @@ def is_running(pid: int) -> bool:
 class Node:
     """Owns the supervisor; whatever it started is gone after ``close``. Variables reach all its processes."""
 
-    def __init__(self, models: Path, log: Path, *arguments: str, **variables: str) -> None:
+    def __init__(self, models: Path, log: Path, *arguments: str, before: Sequence[str] = (), **variables: str) -> None:
+        """``before``: what the command stands behind."""
         first, second = free_ports(), free_ports()
         self.port = second.http
         self.gateway = f"127.0.0.1:{first.grpc}"
@@ -52,7 +54,7 @@ class Node:
         for setting in settings:
             command += ["--set", setting]
         with log.open("w") as out:
-            whole = [*map(str, command), *arguments]
+            whole = [*before, *map(str, command), *arguments]
             self.process = subprocess.Popen(whole, stdout=out, stderr=out, env=os.environ | variables)
         self.started: set[int] = set()
 

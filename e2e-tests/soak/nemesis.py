@@ -2,6 +2,7 @@
 
 import contextlib
 import hashlib
+import math
 import os
 import random
 import shutil
@@ -22,8 +23,9 @@ from faults import full, now
 from networks import LoopbackCut
 from soak import history, models
 from soak.callers import Callers
+from soak.clocks import Clocks
 from soak.history import Happened
-from soak.plan import Fault
+from soak.plan import NODE, Fault
 from soak.system import System, failures_of, models_ready
 from worker_process import wait_until
 
@@ -32,6 +34,7 @@ RUN_SECONDS = 0.5
 LOAD_SECONDS = 60
 TOKEN_SECONDS = 60  # a gateway may be starting
 SLOW_PEERS = 20
+MOST_STEPPED = math.log10(24 * 3600)
 DAMAGES = {
     "truncated-weights": damaged_bundles.truncated_weights,
     "changed-weights": damaged_bundles.weights_unlike_their_digest,
@@ -45,9 +48,9 @@ OF_BURSTS = 40  # the number of the first caller of a burst; those of the plan a
 class Nemesis:
     """Faults of one system; what they leave to be checked is in ``problems``."""
 
-    def __init__(self, system: System, callers: Callers, whys: dict[str, str]) -> None:
+    def __init__(self, system: System, callers: Callers, clocks: Clocks | None, whys: dict[str, str]) -> None:
         """``whys`` has for kinds of faults that cannot be made here why not."""
-        self.system, self.callers, self.whys = system, callers, whys
+        self.system, self.callers, self.clocks, self.whys = system, callers, clocks, whys
         self.problems: list[str] = []
         self.ended = {"worker0": 0, "worker1": 0, "gateway0": 0}
         self.reloads: list[float] = []
@@ -70,6 +73,7 @@ class Nemesis:
             "slow peers": self._slow_peers,
             "full disk": self._fill,
             "token rotation": self._rotate,
+            "clock step": self._step,
         }
 
     def prepare(self) -> None:
@@ -260,6 +264,20 @@ class Nemesis:
                 time.sleep(max(0, began + fault.seconds - now()))
             finally:
                 shutil.rmtree(self.system.repository / name)
+
+    def _step(self, fault: Fault) -> None:
+        """Tells another time of day for a while: between a tenth of a second and a day more or less."""
+        chance = random.Random(str(fault))
+        off = chance.choice((-1, 1)) * 10 ** chance.uniform(-1, MOST_STEPPED)
+        pids = self.system.pids()
+        stepped = pids.values() if fault.target == NODE else [pids[fault.target]] if fault.target in pids else []
+        for pid in stepped:
+            self.clocks.step(pid, off)
+        try:
+            time.sleep(fault.seconds)
+        finally:
+            for pid in stepped:
+                self.clocks.step(pid, 0)
 
     def _rotate(self, fault: Fault) -> None:
         before = self.write_token()

@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 
 GATEWAYS = ("gateway0", "gateway1")
 WORKERS = ("worker0", "worker1")
+NODE = "node"  # its supervisor and all of those
 # Until the node is whole again, at the least: what a start takes, and what a look does. A plan that is done before its
 # time is over would leave the rest of the time without faults; of one that is longer the end is left out.
 START_SECONDS, LOOK_SECONDS = 15, 0
@@ -45,6 +46,7 @@ KINDS = (
     Kind("full disk", ("disk",), (2, 5), False),
     Kind("token rotation", ("tokens",), (0, 0), False),
     Kind("garbage", GATEWAYS, (2, 5), False),
+    Kind("clock step", (*WORKERS, *GATEWAYS, NODE), (2, 6), False),
 )
 KIND_BY_NAME = {kind.name: kind for kind in KINDS}
 

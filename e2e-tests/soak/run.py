@@ -12,8 +12,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from faults import now
-from soak import measures
+from soak import clocks, measures
 from soak.callers import Callers
+from soak.clocks import Clocks
 from soak.history import WHOLE_SECONDS, Checker, Happened, Spell
 from soak.measures import Held
 from soak.nemesis import DAMAGES, Nemesis
@@ -47,11 +48,14 @@ class Soak:
         if own_machine:
             size = f"size={DISK_MEBIBYTES}m"
             subprocess.run(["mount", "-t", "tmpfs", "-o", size, "tmpfs", str(disk)], check=True)
+        if why := clocks.why_not():
+            self.whys["clock step"] = why
+        stepped = None if why else Clocks(folder / "clocks")
         self.foreign = measures.shared_objects()
-        self.system = System(folder, disk)
+        self.system = System(folder, disk, stepped)
         addresses = lambda: (self.system.grpc, self.system.http)  # noqa: E731
         self.callers = Callers(folder / "histories", planned.seed, planned.traffic, addresses)
-        self.nemesis = Nemesis(self.system, self.callers, self.whys)
+        self.nemesis = Nemesis(self.system, self.callers, stepped, self.whys)
         self.spells: list[Spell] = []
         self.problems = self.nemesis.problems
 

@@ -17,6 +17,7 @@ from tritonclient.grpc.service_pb2_grpc import GRPCInferenceServiceStub
 from calls import request
 from node_process import gateway_command, trained_gateway
 from soak import models
+from soak.clocks import Clocks
 from supervised_node import Node, children_of, is_running
 from trained import Trained, java
 from worker_process import JVM_OPTIONS, Ports, WorkerProcess, free_ports, memory_options, trained_worker, wait_until
@@ -42,22 +43,27 @@ class Place:
 
 
 class SecondGateway(WorkerProcess):
-    def __init__(self, places: list[Place], ports: Ports, log: Path, settings: tuple[str, ...]) -> None:
+    def __init__(
+        self, places: list[Place], ports: Ports, log: Path, settings: tuple[str, ...], before: list[str]
+    ) -> None:
         command = gateway_command(trained_gateway(), ports, places, settings, names="worker")
-        super().__init__(command, ports, log)
+        super().__init__([*before, *command], ports, log)
 
 
 class System:
     """Owns all processes from construction to ``close``; ``disk`` may be full, ``tokens`` may change."""
 
-    def __init__(self, folder: Path, disk: Path) -> None:
+    def __init__(self, folder: Path, disk: Path, clocks: Clocks | None) -> None:
+        """``clocks`` are what its processes have, if not the machine's."""
         self.folder, self.disk = folder, disk
+        self.before = clocks.before if clocks else []
         self.repository = folder / "models"
         self.tokens = folder / "tokens"
         models.write_all(self.repository)
-        worker = program(folder / "worker", trained_worker(), memory_options(WORKER_MEBIBYTES))
-        gateway = program(folder / "gateway", trained_gateway(), GATEWAY_OPTIONS)
-        self.node = Node(self.repository, folder / "node.log", *self._settings(worker, gateway))
+        worker = program(folder / "worker", trained_worker(), memory_options(WORKER_MEBIBYTES), self.before)
+        gateway = program(folder / "gateway", trained_gateway(), GATEWAY_OPTIONS, self.before)
+        settings = self._settings(worker, gateway)
+        self.node = Node(self.repository, folder / "node.log", *settings, before=self.before)
         self.second_ports = free_ports()
         self.second_logs: list[Path] = []
         self.second: SecondGateway | None = None
@@ -101,7 +107,7 @@ class System:
         log = self.folder / f"gateway1-{len(self.second_logs)}.log"
         self.second_logs.append(log)
         settings = tuple(f"--{each}" for each in self._gateway_settings("gateway1"))
-        self.second = SecondGateway(places, self.second_ports, log, settings)
+        self.second = SecondGateway(places, self.second_ports, log, settings, self.before)
 
     def process(self, name: str) -> dict:
         return self.node.worker(SUPERVISED.index(name))
@@ -162,9 +168,10 @@ class System:
         wait_until(lambda: not any(map(is_running, children)), 60, "the node's processes end with it")
 
 
-def program(path: Path, application: Trained, options: Iterable[str]) -> Path:
+def program(path: Path, application: Trained, options: Iterable[str], before: list[str]) -> Path:
     """Starts an application as images do: with a cache of an earlier start, which halves the time of the next."""
     command = [
+        *before,
         java(),
         *JVM_OPTIONS,
         *application.jvm,

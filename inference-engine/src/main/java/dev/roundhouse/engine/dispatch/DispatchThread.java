@@ -119,6 +119,11 @@ public final class DispatchThread implements AutoCloseable {
     return thread.isAlive();
   }
 
+  /** Where the thread is; empty when it has ended. */
+  StackTraceElement[] stackTrace() {
+    return thread.getStackTrace();
+  }
+
   void wake() {
     // parked is read after the hand-over was published, and set before the loop looks one last
     // time: one of the two sides always sees the other.

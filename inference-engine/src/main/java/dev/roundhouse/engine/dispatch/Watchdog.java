@@ -3,6 +3,7 @@ package dev.roundhouse.engine.dispatch;
 import dev.roundhouse.engine.dispatch.FailStop.WatchdogException;
 import dev.roundhouse.engine.model.ProgramModel;
 import dev.roundhouse.engine.residency.WeightUploader;
+import dev.roundhouse.engine.thread.ProcessorUse;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
@@ -20,6 +21,7 @@ public final class Watchdog {
   private static final long GRACE_NANOS = TimeUnit.SECONDS.toNanos(1);
   private static final long LEAST_LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
   private static final long MOST_LOOK_NANOS = TimeUnit.SECONDS.toNanos(1);
+  private static final Duration LOOK_AT_THREADS = Duration.ofMillis(200);
 
   /**
    * How long something may take.
@@ -90,12 +92,21 @@ public final class Watchdog {
       try {
         check(System.nanoTime());
       } catch (WatchdogException stuck) {
+        tellWhoComputes(stuck);
         proxy.failStop().request(stuck);
       }
     }
     Throwable cause = proxy.failStop().cause();
     if (cause != null && !stopped) {
       endInItsPlace(cause);
+    }
+  }
+
+  private static void tellWhoComputes(WatchdogException stuck) {
+    try {
+      log.warn("{}; {}", stuck.getMessage(), ProcessorUse.look(LOOK_AT_THREADS));
+    } catch (Throwable e) {
+      // such as a heap that is full; the engine has failed all the same
     }
   }
 
@@ -107,10 +118,11 @@ public final class Watchdog {
   void check(long now) {
     long since = proxy.loop().pipeline().calls().sinceNanos();
     if (since != DeviceCalls.NONE && now - since > limits.deviceCall.toNanos()) {
-      throw new WatchdogException(
-          "a run on the device has taken %d ms and the limit is %d ms%s"
-              .formatted(millis(now - since), limits.deviceCall.toMillis(), whose()),
-          true);
+      throw ofDispatch(
+          new WatchdogException(
+              "a run on the device has taken %d ms and the limit is %d ms%s"
+                  .formatted(millis(now - since), limits.deviceCall.toMillis(), whose()),
+              true));
     }
     long reading = proxy.outputsSinceNanos();
     if (reading != DeviceCalls.NONE && now - reading > limits.deviceCall.toNanos()) {
@@ -124,10 +136,17 @@ public final class Watchdog {
       seenTurns = turns;
       seenSinceNanos = now;
     } else if (now - seenSinceNanos > limits.turn.toNanos()) {
-      throw new WatchdogException(
-          "the dispatch thread has made no progress for %d ms and the limit is %d ms"
-              .formatted(millis(now - seenSinceNanos), limits.turn.toMillis()));
+      throw ofDispatch(
+          new WatchdogException(
+              "the dispatch thread has made no progress for %d ms and the limit is %d ms"
+                  .formatted(millis(now - seenSinceNanos), limits.turn.toMillis())));
     }
+  }
+
+  /** With the stack of the dispatch thread, which says more than the watchdog's own. */
+  private WatchdogException ofDispatch(WatchdogException stuck) {
+    stuck.setStackTrace(dispatch.stackTrace());
+    return stuck;
   }
 
   /** The model of the current run. */

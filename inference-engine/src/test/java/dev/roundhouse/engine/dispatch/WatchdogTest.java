@@ -228,7 +228,10 @@ class WatchdogTest {
     CompletableFuture<Reply> waiting = engine.submit("m", 2);
     assertThat(proxy.failStop().cause()).isNull();
     watch(1, 0).start();
-    LiveEngine.get(proxy.failStop().ended());
+    Throwable cause = LiveEngine.get(proxy.failStop().ended());
+    assertThat(cause.getStackTrace())
+        .as("where the dispatch thread is")
+        .anyMatch(at -> at.getClassName().equals(Gate.class.getName()));
     for (CompletableFuture<Reply> each : List.of(stuck, waiting)) {
       assertThat(((Outcome.Failed) outcome(each)).message())
           .contains("a run on the device has taken", "it is of model 'm' version '1'");
