@@ -35,6 +35,7 @@ EXPECTED_ERRORS = {
     r"the process exits with code 70": "the same",
     r"a run on the device has taken": "the same",
     rf"model '({'|'.join(DAMAGES)})' failed to load": "a damaged bundle, which is named with what is wrong with it",
+    r"stepped_clock\.so' from LD_PRELOAD cannot be preloaded": "a compiler is confined, and has the machine's clock",
     r"IO failure while writing to file .*audit.*No space left on device": "a full disk, as the audit's writer says",
 }
 

@@ -7,6 +7,7 @@ import dev.roundhouse.engine.thread.ProcessorUse;
 import java.time.Duration;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
+import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -46,6 +47,7 @@ public final class Watchdog {
   private final DispatchProxy proxy;
   private final Limits limits;
   private final long graceNanos;
+  private final Consumer<String> onSlow;
   private final Thread thread;
   private volatile boolean stopped;
 
@@ -53,21 +55,32 @@ public final class Watchdog {
   private long seenTurns;
   private long seenSinceNanos = System.nanoTime();
 
+  // Of what was last reported as slow.
+  private long slowRunNanos = DeviceCalls.NONE;
+  private long slowTurn = -1;
+
   /** Start of the weight reading that was last reported as slow. */
   private long slowReading = WeightUploader.NOT_NOW;
 
   Watchdog(DispatchThread dispatch, DispatchProxy proxy, Limits limits) {
-    this(dispatch, proxy, limits, GRACE_NANOS);
+    this(dispatch, proxy, limits, GRACE_NANOS, Watchdog::tell);
   }
 
   /**
    * @param graceNanos how long the dispatch thread has to end the requests itself
+   * @param onSlow is told once of a run, or a turn, that has taken half of what it may
    */
-  Watchdog(DispatchThread dispatch, DispatchProxy proxy, Limits limits, long graceNanos) {
+  Watchdog(
+      DispatchThread dispatch,
+      DispatchProxy proxy,
+      Limits limits,
+      long graceNanos,
+      Consumer<String> onSlow) {
     this.dispatch = dispatch;
     this.proxy = proxy;
     this.limits = limits;
     this.graceNanos = graceNanos;
+    this.onSlow = onSlow;
     this.thread = Thread.ofPlatform().daemon().name("watchdog").unstarted(this::run);
   }
 
@@ -92,7 +105,6 @@ public final class Watchdog {
       try {
         check(System.nanoTime());
       } catch (WatchdogException stuck) {
-        tellWhoComputes(stuck);
         proxy.failStop().request(stuck);
       }
     }
@@ -102,11 +114,11 @@ public final class Watchdog {
     }
   }
 
-  private static void tellWhoComputes(WatchdogException stuck) {
+  private static void tell(String slow) {
     try {
-      log.warn("{}; {}", stuck.getMessage(), ProcessorUse.look(LOOK_AT_THREADS));
+      log.warn("{}; {}", slow, ProcessorUse.look(LOOK_AT_THREADS));
     } catch (Throwable e) {
-      // such as a heap that is full; the engine has failed all the same
+      // such as a heap that is full; what is slow may fail the engine yet
     }
   }
 
@@ -124,6 +136,14 @@ public final class Watchdog {
                   .formatted(millis(now - since), limits.deviceCall.toMillis(), whose()),
               true));
     }
+    if (since != DeviceCalls.NONE
+        && since != slowRunNanos
+        && now - since > limits.deviceCall.toNanos() / 2) {
+      slowRunNanos = since;
+      onSlow.accept(
+          "a run on the device has taken %d ms and may take %d ms%s"
+              .formatted(millis(now - since), limits.deviceCall.toMillis(), whose()));
+    }
     long reading = proxy.outputsSinceNanos();
     if (reading != DeviceCalls.NONE && now - reading > limits.deviceCall.toNanos()) {
       throw new WatchdogException(
@@ -140,6 +160,11 @@ public final class Watchdog {
           new WatchdogException(
               "the dispatch thread has made no progress for %d ms and the limit is %d ms"
                   .formatted(millis(now - seenSinceNanos), limits.turn.toMillis())));
+    } else if (turns != slowTurn && now - seenSinceNanos > limits.turn.toNanos() / 2) {
+      slowTurn = turns;
+      onSlow.accept(
+          "the dispatch thread has made no progress for %d ms and may take %d ms"
+              .formatted(millis(now - seenSinceNanos), limits.turn.toMillis()));
     }
   }
 

@@ -21,6 +21,7 @@ import dev.roundhouse.engine.testing.TestBundle;
 import dev.roundhouse.engine.testing.TestImage;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
@@ -55,7 +56,8 @@ class WatchdogTest {
           Beside.WEIGHTS);
   private final DispatchProxy proxy = engine.proxy();
   private final DispatchThread dispatch = new DispatchThread(proxy, 0, LIMITS);
-  private final Watchdog watchdog = new Watchdog(dispatch, proxy, LIMITS);
+  private final List<String> slow = new ArrayList<>();
+  private final Watchdog watchdog = new Watchdog(dispatch, proxy, LIMITS, 0, slow::add);
   private final Gate gate = new Gate();
   private final long now = System.nanoTime();
 
@@ -74,6 +76,33 @@ class WatchdogTest {
     assertFails(now + CALL + 1, "a run on the device has taken 200 ms and the limit is 200 ms");
     proxy.loop().pipeline().calls().runEnded();
     watchdog.check(now + CALL + 1);
+  }
+
+  @Test
+  void shouldTellOnceOfARunThatHasTakenHalfOfItsTime() {
+    proxy.loop().pipeline().calls().runStarted(now);
+    watchdog.check(now + CALL / 2);
+    assertThat(slow).isEmpty();
+    watchdog.check(now + CALL / 2 + 1);
+    watchdog.check(now + CALL);
+    assertThat(slow).containsExactly("a run on the device has taken 100 ms and may take 200 ms");
+    proxy.loop().pipeline().calls().runStarted(now + CALL);
+    watchdog.check(now + 2 * CALL);
+    assertThat(slow).hasSize(2);
+    proxy.loop().pipeline().calls().runEnded();
+  }
+
+  @Test
+  void shouldTellOnceOfATurnThatHasTakenHalfOfItsTime() {
+    proxy.loop().pipeline().calls().runStarted(now);
+    watchdog.check(now); // from when on the turn is looked at
+    proxy.loop().pipeline().calls().runEnded();
+    watchdog.check(now + TURN / 2);
+    assertThat(slow).isEmpty();
+    watchdog.check(now + TURN / 2 + 1);
+    watchdog.check(now + TURN);
+    assertThat(slow)
+        .containsExactly("the dispatch thread has made no progress for 25 ms and may take 50 ms");
   }
 
   @Test
@@ -275,7 +304,8 @@ class WatchdogTest {
         dispatch,
         proxy,
         new Watchdog.Limits(Duration.ofMillis(callMillis), Duration.ofHours(1)),
-        graceNanos);
+        graceNanos,
+        told -> {});
   }
 
   private void assertFails(long at, String text) {
