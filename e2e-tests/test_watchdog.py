@@ -75,6 +75,9 @@ def test_should_end_every_call_and_exit_with_its_code_when_a_program_never_ends(
     assert code == EXIT_CODE
     assert exited < LIMIT_SECONDS + 6
     log = worker.log()
+    assert re.search(
+        rf"a run .* may take {LIMIT_SECONDS * 1000:.0f} ms: .*; in 200 ms thread \d+ '.*' computed for", log
+    )
     assert log.count("the engine fails and stops") == 1
     assert f"the process exits with code {EXIT_CODE}" in log
 

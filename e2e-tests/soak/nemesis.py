@@ -2,7 +2,6 @@
 
 import contextlib
 import hashlib
-import math
 import os
 import random
 import shutil
@@ -34,7 +33,7 @@ RUN_SECONDS = 0.5
 LOAD_SECONDS = 60
 TOKEN_SECONDS = 60  # a gateway may be starting
 SLOW_PEERS = 20
-MOST_STEPPED = math.log10(24 * 3600)
+STEP_SECONDS = (0.1, 24 * 3600)
 DAMAGES = {
     "truncated-weights": damaged_bundles.truncated_weights,
     "changed-weights": damaged_bundles.weights_unlike_their_digest,
@@ -266,11 +265,11 @@ class Nemesis:
                 shutil.rmtree(self.system.repository / name)
 
     def _step(self, fault: Fault) -> None:
-        """Tells another time of day for a while: between a tenth of a second and a day more or less."""
+        """The time of day jumps, forward or back, and back again."""
         chance = random.Random(str(fault))
-        off = chance.choice((-1, 1)) * 10 ** chance.uniform(-1, MOST_STEPPED)
-        pids = self.system.pids()
-        stepped = pids.values() if fault.target == NODE else [pids[fault.target]] if fault.target in pids else []
+        low, high = STEP_SECONDS
+        off = chance.choice((-1, 1)) * low * (high / low) ** chance.random()
+        stepped = [pid for name, pid in self.system.pids().items() if fault.target in (NODE, name)]
         for pid in stepped:
             self.clocks.step(pid, off)
         try:

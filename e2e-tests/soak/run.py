@@ -53,7 +53,7 @@ class Soak:
             self.whys["clock step"] = why
         stepped = None if why else Clocks(folder / "clocks")
         self.foreign = measures.shared_objects()
-        self.system = System(folder, disk, stepped)
+        self.system = System(folder, disk, stepped.before if stepped else [])
         addresses = lambda: (self.system.grpc, self.system.http)  # noqa: E731
         self.callers = Callers(folder / "histories", planned.seed, planned.traffic, addresses)
         self.nemesis = Nemesis(self.system, self.callers, stepped, self.whys)

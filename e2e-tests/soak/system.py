@@ -17,7 +17,6 @@ from tritonclient.grpc.service_pb2_grpc import GRPCInferenceServiceStub
 from calls import request
 from node_process import gateway_command, trained_gateway
 from soak import models
-from soak.clocks import Clocks
 from supervised_node import Node, children_of, is_running
 from trained import Trained, java
 from worker_process import JVM_OPTIONS, Ports, WorkerProcess, free_ports, memory_options, trained_worker, wait_until
@@ -53,17 +52,16 @@ class SecondGateway(WorkerProcess):
 class System:
     """Owns all processes from construction to ``close``; ``disk`` may be full, ``tokens`` may change."""
 
-    def __init__(self, folder: Path, disk: Path, clocks: Clocks | None) -> None:
-        """``clocks`` are what its processes have, if not the machine's."""
-        self.folder, self.disk = folder, disk
-        self.before = clocks.before if clocks else []
+    def __init__(self, folder: Path, disk: Path, before: list[str]) -> None:
+        """``before`` is what the commands of its processes stand behind."""
+        self.folder, self.disk, self.before = folder, disk, before
         self.repository = folder / "models"
         self.tokens = folder / "tokens"
         models.write_all(self.repository)
-        worker = program(folder / "worker", trained_worker(), memory_options(WORKER_MEBIBYTES), self.before)
-        gateway = program(folder / "gateway", trained_gateway(), GATEWAY_OPTIONS, self.before)
+        worker = program(folder / "worker", trained_worker(), memory_options(WORKER_MEBIBYTES), before)
+        gateway = program(folder / "gateway", trained_gateway(), GATEWAY_OPTIONS, before)
         settings = self._settings(worker, gateway)
-        self.node = Node(self.repository, folder / "node.log", *settings, before=self.before)
+        self.node = Node(self.repository, folder / "node.log", *settings, before=before)
         self.second_ports = free_ports()
         self.second_logs: list[Path] = []
         self.second: SecondGateway | None = None

@@ -22,7 +22,7 @@ public final class Watchdog {
   private static final long GRACE_NANOS = TimeUnit.SECONDS.toNanos(1);
   private static final long LEAST_LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
   private static final long MOST_LOOK_NANOS = TimeUnit.SECONDS.toNanos(1);
-  private static final Duration LOOK_AT_THREADS = Duration.ofMillis(200);
+  private static final long MOST_LOOK_AT_THREADS_NANOS = TimeUnit.MILLISECONDS.toNanos(200);
 
   /**
    * How long something may take.
@@ -40,6 +40,10 @@ public final class Watchdog {
         throw new IllegalArgumentException(
             "limits of the watchdog are 1 ms or more, got " + deviceCall + " and " + turn);
       }
+    }
+
+    private long shortestNanos() {
+      return Math.min(deviceCall.toNanos(), turn.toNanos());
     }
   }
 
@@ -63,7 +67,7 @@ public final class Watchdog {
   private long slowReading = WeightUploader.NOT_NOW;
 
   Watchdog(DispatchThread dispatch, DispatchProxy proxy, Limits limits) {
-    this(dispatch, proxy, limits, GRACE_NANOS, Watchdog::tell);
+    this(dispatch, proxy, limits, GRACE_NANOS, slow -> tell(slow, limits));
   }
 
   /**
@@ -98,14 +102,15 @@ public final class Watchdog {
   }
 
   private void run() {
-    long shortest = Math.min(limits.deviceCall.toNanos(), limits.turn.toNanos());
-    long look = Math.clamp(shortest / 10, LEAST_LOOK_NANOS, MOST_LOOK_NANOS);
+    long look = Math.clamp(limits.shortestNanos() / 10, LEAST_LOOK_NANOS, MOST_LOOK_NANOS);
     while (!stopped && proxy.failStop().cause() == null && dispatch.isAlive()) {
       LockSupport.parkNanos(this, look);
       try {
         check(System.nanoTime());
       } catch (WatchdogException stuck) {
         proxy.failStop().request(stuck);
+      } catch (OutOfMemoryError full) {
+        // it looks again: what hangs must not stay for want of a text
       }
     }
     Throwable cause = proxy.failStop().cause();
@@ -114,12 +119,9 @@ public final class Watchdog {
     }
   }
 
-  private static void tell(String slow) {
-    try {
-      log.warn("{}; {}", slow, ProcessorUse.look(LOOK_AT_THREADS));
-    } catch (Throwable e) {
-      // such as a heap that is full; what is slow may fail the engine yet
-    }
+  private static void tell(String slow, Limits limits) {
+    long look = Math.min(limits.shortestNanos() / 10, MOST_LOOK_AT_THREADS_NANOS);
+    log.warn("{}; {}", slow, ProcessorUse.look(Duration.ofNanos(look)));
   }
 
   /**

@@ -43,6 +43,9 @@ public final class ProcessorUse {
         }
       }
     }
+    if (threads.values().stream().allMatch(counts -> counts[0] == 0)) {
+      throw new IOException("the kernel does not count what threads compute");
+    }
     try (var lines = Files.lines(MACHINE)) {
       String[] counts = lines.findFirst().orElseThrow().trim().split(" +");
       stolenTicks = counts.length > STOLEN ? Long.parseLong(counts[STOLEN]) : 0;

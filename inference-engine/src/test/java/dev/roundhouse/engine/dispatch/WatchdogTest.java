@@ -242,6 +242,25 @@ class WatchdogTest {
   }
 
   @Test
+  void shouldFailTheEngineWhenThereIsNoMemoryToTellOfWhatIsSlow() {
+    Watchdog poor =
+        new Watchdog(
+            dispatch,
+            proxy,
+            LIMITS,
+            NEVER,
+            told -> {
+              throw new OutOfMemoryError("made by a test");
+            });
+    dispatch.begin();
+    engine.stopBy(dispatch::close);
+    LiveEngine.await("it sleeps", dispatch::isParked);
+    proxy.loop().pipeline().calls().runStarted(System.nanoTime() - CALL * 3 / 4);
+    poor.start();
+    assertThat(LiveEngine.get(proxy.failStop().ended())).isInstanceOf(WatchdogException.class);
+  }
+
+  @Test
   void shouldEndTheRequestsInThePlaceOfAThreadThatIsStuckInTheDevice() {
     engine.load(of -> of.load(TestImage.scaled("m", 2, 64)));
     engine.hook(

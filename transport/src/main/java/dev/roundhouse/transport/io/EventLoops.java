@@ -78,12 +78,12 @@ public final class EventLoops {
             });
   }
 
-  private record Sockets(Executor loop, IoHandler of) {
+  private record Sockets(Executor loop, IoHandler handler) {
     void close() {
       try {
-        loop.execute(of::prepareToDestroy);
+        loop.execute(handler::prepareToDestroy);
       } catch (RejectedExecutionException e) {
-        // it has died
+        // the loop has died
       }
     }
   }

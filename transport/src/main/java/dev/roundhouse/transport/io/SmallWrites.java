@@ -62,9 +62,7 @@ public final class SmallWrites extends ChannelOutboundHandlerAdapter {
     ctx.flush();
   }
 
-  /**
-   * What has not been flushed when the connection ends never leaves; who is told so may write more.
-   */
+  /** What has not been flushed never leaves. Who hears of that may write again. */
   @Override
   public void handlerRemoved(ChannelHandlerContext ctx) {
     removed = true;

@@ -79,7 +79,7 @@ final class RowBlocks {
     try {
       RowBlock block = isTurn ? shared(allocator) : null;
       if (block == null) {
-        // not for others to come, too; these are counted as any request is
+        // no later message joins these, which are counted as any request is
         int most = Math.min(count, messages);
         block = RowBlock.allocate(spec, most, allocator, false, () -> {});
       }
@@ -101,7 +101,7 @@ final class RowBlocks {
     }
   }
 
-  /** False where a loop keeps what it was lent: it has died, or is about to. */
+  /** False after too long: the loop that was lent the blocks has died, or gets no processor. */
   private boolean awaitTurn() {
     try {
       return lock.tryLock(PATIENCE_MILLIS, TimeUnit.MILLISECONDS);
