@@ -110,7 +110,7 @@ public final class Watchdog {
       } catch (WatchdogException stuck) {
         proxy.failStop().request(stuck);
       } catch (OutOfMemoryError full) {
-        // it looks again: what hangs must not stay for want of a text
+        // it looks again: a full heap must not hide what hangs
       }
     }
     Throwable cause = proxy.failStop().cause();
