@@ -26,7 +26,8 @@ from faults import FaultLoad, disturbed, failures, now
 from networks import Networks, Place
 from node_process import gateway_command, trained_gateway
 from pids import PidsLimit
-from worker_process import SAMPLE_MODELS, Ports, WorkerProcess, free_ports, trained_worker, wait_until, worker_command
+from placed_process import Server
+from worker_process import SAMPLE_MODELS, free_ports, trained_worker, wait_until, worker_command
 
 FORM = os.environ.get("ROUNDHOUSE_E2E_FAULTS", "")
 LONG = FORM == "full"
@@ -41,38 +42,6 @@ pytestmark = pytest.mark.skipif(
 )
 TOKEN = "of-operators"
 REPACK = "/reactant_control.GatewayControlService/Repack"
-
-
-class Server(WorkerProcess):
-    """A worker or a gateway in a place of its own."""
-
-    def __init__(self, command: list[str], ports: Ports, log: Path, place: Place) -> None:
-        super().__init__(place.command(command), ports, log)
-        self.place = place
-
-    @property
-    def host(self) -> str:
-        return self.place.address
-
-    def get(self, port: int, path: str) -> tuple[int, str]:
-        return self.place.run(lambda: super(Server, self).get(port, path))
-
-    def metric(self, name: str) -> float:
-        """The sum of all series whose name and labels match."""
-        page = self.get(self.ports.metrics, "/metrics?workers=false")[1]
-        return sum(float(value) for value in re.findall(rf"^{name} (\S+)$", page, re.MULTILINE))
-
-    def executed(self) -> int:
-        return int(self.metric(r'roundhouse_requests_completed_total\{model="simple"\}'))
-
-    def followed(self) -> int:
-        return int(self.metric("gateway_followed_requests_total"))
-
-    def sees(self, worker: str) -> bool:
-        return self.metric(rf'gateway_worker_ready\{{worker="{worker}"\}}') == 1
-
-    def is_ready(self) -> bool:
-        return self.get(self.ports.metrics, "/actuator/health/readiness")[0] == 200
 
 
 class Fleet:

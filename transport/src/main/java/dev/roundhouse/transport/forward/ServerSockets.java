@@ -27,10 +27,20 @@ import org.jspecify.annotations.Nullable;
  *     request to a machine that is gone waits for a quarter of an hour. Pings of HTTP/2 would
  *     notice it too, but gRPC servers close connections that send them often.
  * @param tls null for plain text
+ * @param connectMillis of one attempt
  */
-record ServerSockets(Duration silence, @Nullable UpstreamTls tls) {
+record ServerSockets(Duration silence, @Nullable UpstreamTls tls, int connectMillis) {
   static final int CONNECT_MILLIS = 5_000;
   private static final int SILENT_PROBES = 4;
+
+  ServerSockets(Duration silence, @Nullable UpstreamTls tls) {
+    this(silence, tls, CONNECT_MILLIS);
+  }
+
+  /** The same with another limit for an attempt. */
+  ServerSockets connectingWithin(int millis) {
+    return new ServerSockets(silence, tls, millis);
+  }
 
   /**
    * Connects on an event loop, which calls this. Names are looked up on other threads.
@@ -96,7 +106,7 @@ record ServerSockets(Duration silence, @Nullable UpstreamTls tls) {
             .resolver(NameResolvers.INSTANCE)
             .option(ChannelOption.ALLOCATOR, PooledByteBufAllocator.DEFAULT)
             .option(ChannelOption.TCP_NODELAY, true)
-            .option(ChannelOption.CONNECT_TIMEOUT_MILLIS, CONNECT_MILLIS)
+            .option(ChannelOption.CONNECT_TIMEOUT_MILLIS, connectMillis)
             .option(ChannelOption.SO_KEEPALIVE, true);
     if (epoll) {
       int seconds = (int) Math.max(1, silence.toSeconds() / SILENT_PROBES);

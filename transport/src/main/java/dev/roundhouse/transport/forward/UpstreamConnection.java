@@ -4,7 +4,10 @@ import dev.roundhouse.transport.forward.LostCall.Fault;
 import dev.roundhouse.transport.forward.LostCall.Seen;
 import dev.roundhouse.transport.http2.PeerConnection;
 import io.grpc.Status;
+import io.netty.channel.ChannelException;
 import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.epoll.EpollSocketChannel;
+import io.netty.channel.epoll.EpollTcpInfo;
 import io.netty.handler.codec.http2.AbstractHttp2ConnectionHandlerBuilder;
 import io.netty.handler.codec.http2.Http2CodecUtil;
 import io.netty.handler.codec.http2.Http2ConnectionDecoder;
@@ -34,6 +37,11 @@ final class UpstreamConnection extends PeerConnection {
 
   private static final Duration LOOK = Duration.ofMinutes(1);
 
+  /** Of the same bytes, none of which was acknowledged: at least 0.6 s. */
+  private static final int SILENT_RETRANSMITS = 2;
+
+  private static final long SILENCE_LOOK_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+
   /** Limit of an answer's headers or trailers; servers are told, and calls beyond it end. */
   private static final int MOST_HEADER_BYTES = 256 << 10;
 
@@ -42,8 +50,14 @@ final class UpstreamConnection extends PeerConnection {
   private final String name;
   private final AsciiString scheme;
   private final String authority;
+  private Runnable established = () -> {};
   private boolean active;
   private int idleLooks;
+
+  // What the kernel knows of the server's.
+  private final EpollTcpInfo kernel = new EpollTcpInfo();
+  private boolean silent;
+  private long silenceLookNanos;
 
   // Ending.
   private String end = "has closed the connection";
@@ -51,6 +65,9 @@ final class UpstreamConnection extends PeerConnection {
 
   /** True when no further calls may be opened. */
   private boolean leaving;
+
+  /** Another connection has taken its place. */
+  private boolean retired;
 
   private UpstreamConnection(
       Http2ConnectionDecoder decoder,
@@ -81,9 +98,18 @@ final class UpstreamConnection extends PeerConnection {
       active = true;
       widen(windowBytes);
       streams.begin();
+      silenceLookNanos = System.nanoTime();
       flushSoon();
       lookLater();
+      established.run();
     }
+  }
+
+  /**
+   * @param then run on the event loop; if there never is a connection, never
+   */
+  void whenEstablished(Runnable then) {
+    established = then;
   }
 
   private void lookLater() {
@@ -95,7 +121,7 @@ final class UpstreamConnection extends PeerConnection {
       return;
     }
     idleLooks = streams.isEmpty() ? idleLooks + 1 : 0;
-    if (idleLooks > MOST_IDLE_LOOKS) {
+    if (idleLooks > (leaving ? 0 : MOST_IDLE_LOOKS)) {
       leaving = true;
       context().close();
     } else {
@@ -127,17 +153,48 @@ final class UpstreamConnection extends PeerConnection {
 
   /** Status of a call that ends with the connection. */
   Status ended(Seen seen) {
-    return LostCall.status(name + " " + end, seen, fault);
+    return LostCall.status(name + " " + end, seen, fault());
   }
 
   /** Whose fault the end is. */
   Fault fault() {
-    return fault;
+    return retired ? Fault.NOBODYS : fault; // the server may be well, and its new calls tell that
   }
 
   /** Takes no more calls. */
   void leave() {
     leaving = true;
+  }
+
+  /** Another connection takes the further calls; this one is closed when it has no more. */
+  void retire() {
+    leaving = true;
+    retired = true;
+    if (streams.isEmpty()) {
+      context().close();
+    }
+  }
+
+  /** True when the server's kernel acknowledges nothing; a process that hangs is not silent. */
+  boolean isSilent() {
+    long now = System.nanoTime();
+    if (active && now - silenceLookNanos >= SILENCE_LOOK_NANOS) {
+      silenceLookNanos = now;
+      silent = retransmits() >= SILENT_RETRANSMITS;
+    }
+    return silent;
+  }
+
+  private int retransmits() {
+    if (!(context().channel() instanceof EpollSocketChannel socket) || !socket.isActive()) {
+      return 0;
+    }
+    try {
+      socket.tcpInfo(kernel);
+      return kernel.retransmits();
+    } catch (ChannelException e) {
+      return 0; // it is about to close
+    }
   }
 
   /** The connection failed. */
