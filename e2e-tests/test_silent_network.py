@@ -4,6 +4,8 @@ A kernel doubles the time after which it sends anew what nobody acknowledges, so
 dead for as long as the cut has lasted. The gateway makes another one.
 """
 
+import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,57 +22,107 @@ from worker_process import SAMPLE_MODELS, free_ports, trained_worker, wait_until
 CUT_SECONDS, KERNEL_SECONDS = 7.0, 12.6
 SOON_SECONDS = 3.0
 DEADLINE_SECONDS = 1.0
+LOOK_SECONDS, LESS_THAN_A_LOOK_SECONDS = 8.0, 6.6
+# It does not learn of the cut by a look at the worker, nor does the kernel end the connection.
+SETTINGS = ("--roundhouse.gateway.health.timeout=60s", "--roundhouse.gateway.health.silence=60s")
+WHY_NOT = networks.why_not()
+pytestmark = pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT)
+
+
+@pytest.fixture(scope="module")
+def cut() -> Iterator[Networks]:
+    made = Networks("gateway", "worker")
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def worker(cut: Networks, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    ports, trained = free_ports(), trained_worker()
+    command = worker_command(trained.jar, SAMPLE_MODELS, ports, trained.jvm, ())
+    server = Server(command, ports, tmp_path_factory.mktemp("worker") / "log", cut.places["worker"])
+    with logs_shown(server):
+        yield server
+    server.close()
+
+
+@pytest.fixture(scope="module")
+def gateway(cut: Networks, worker: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    ports = free_ports()
+    command = gateway_command(trained_gateway(), ports, [worker], SETTINGS)
+    server = Server(command, ports, tmp_path_factory.mktemp("gateway") / "log", cut.places["gateway"])
+    with logs_shown(server):
+        yield server
+    server.close()
+
+
+@pytest.fixture(scope="module")
+def patient(cut: Networks, worker: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A gateway that gives a look as long as by default."""
+    ports = free_ports()
+    command = gateway_command(trained_gateway(), ports, [worker], ("--roundhouse.gateway.health.interval=100ms",))
+    server = Server(command, ports, tmp_path_factory.mktemp("patient") / "log", cut.places["gateway"])
+    with logs_shown(server):
+        yield server
+    server.close()
+
+
+@pytest.fixture
+def load(worker: Server, gateway: Server, tmp_path: Path) -> Iterator[FaultLoad]:
+    worker.await_ready()
+    gateway.await_ready()
+    wait_until(lambda: gateway.sees("w0"), 60, "the gateway sees the worker")
+    place = gateway.place
+    calls = FaultLoad(tmp_path / "records", gateway.address, pause=0.02, deadline=DEADLINE_SECONDS, place=place)
+    yield calls
+    calls.close()
 
 
 @pytest.mark.parametrize("dropped", ["both ways", "requests", "answers"])
-def test_should_answer_soon_after_a_cut_by_another_connection(dropped: str, tmp_path: Path, report: Report) -> None:
-    if why := networks.why_not():
-        pytest.skip(why)
-    cut = Networks("gateway", "worker")
-    places = cut.places
-    worker = gateway = load = None
+def test_should_answer_soon_after_a_cut_by_another_connection(
+    dropped: str, cut: Networks, gateway: Server, load: FaultLoad, report: Report
+) -> None:
+    load.await_answers(50)
+    replaced = gateway.log().count("a new connection, as nothing was acknowledged")
+    if dropped != "answers":
+        cut.drop("gateway", "worker")
+    if dropped != "requests":
+        cut.drop("worker", "gateway")
+    began = now()
     try:
-        ports = free_ports()
-        trained = trained_worker()
-        command = worker_command(trained.jar, SAMPLE_MODELS, ports, trained.jvm, ())
-        worker = Server(command, ports, tmp_path / "worker", places["worker"])
-        ports = free_ports()
-        # it does not find out by looks at the worker, nor the kernel by its own limit
-        settings = ("--roundhouse.gateway.health.timeout=60s", "--roundhouse.gateway.health.silence=60s")
-        command = gateway_command(trained_gateway(), ports, [worker], settings)
-        gateway = Server(command, ports, tmp_path / "gateway", places["gateway"])
-        with logs_shown(worker, gateway):
-            worker.await_ready()
-            gateway.await_ready()
-            wait_until(lambda: gateway.sees("w0"), 60, "the gateway sees the worker")
-            load = FaultLoad(
-                tmp_path / "records",
-                gateway.address,
-                callers=4,
-                pause=0.02,
-                deadline=DEADLINE_SECONDS,
-                place=places["gateway"],
-            )
-            load.await_answers(50)
-            if dropped != "answers":
-                cut.drop("gateway", "worker")
-            if dropped != "requests":
-                cut.drop("worker", "gateway")
-            began = now()
-            wait_until(lambda: now() - began > CUT_SECONDS, 2 * CUT_SECONDS, "the time that the cut is to last")
-            cut.heal()
-            healed = now()
-            load.await_answers(50)
-            outcomes = load.stop()
-        late = [each for each in outcomes if began + DEADLINE_SECONDS < each.began < healed - DEADLINE_SECONDS]
-        assert late, "calls are made during the cut"
-        assert {each.status for each in late} == {"DEADLINE_EXCEEDED"}
-        first = min(each.ended for each in outcomes if each.status == "OK" and each.ended > healed)
-        report(f"answered again {first - healed:.2f} s after a cut of {healed - began:.1f} s")
-        assert first - healed < SOON_SECONDS < KERNEL_SECONDS - CUT_SECONDS - DEADLINE_SECONDS
-        assert "nothing was acknowledged on the last" in gateway.log()
+        wait_until(lambda: now() - began > CUT_SECONDS, 2 * CUT_SECONDS, "the time that the cut is to last")
     finally:
-        for each in (load, gateway, worker):
-            if each:
-                each.close()
-        cut.close()
+        cut.heal()
+    healed = now()
+    load.await_answers(50)
+    outcomes = load.stop()
+    late = {each.status for each in outcomes if began + DEADLINE_SECONDS < each.began < healed - DEADLINE_SECONDS}
+    assert late == {"DEADLINE_EXCEEDED"}
+    first = min(each.ended for each in outcomes if each.status == "OK" and each.ended > healed)
+    report(f"answered again {first - healed:.2f} s after a cut of {healed - began:.1f} s")
+    assert first - healed < SOON_SECONDS < KERNEL_SECONDS - CUT_SECONDS - DEADLINE_SECONDS
+    assert gateway.log().count("a new connection, as nothing was acknowledged") > replaced
+
+
+def test_should_keep_a_worker_that_was_cut_off_for_less_than_a_look_may_take(
+    cut: Networks, worker: Server, patient: Server
+) -> None:
+    worker.await_ready()
+    patient.await_ready()
+    wait_until(lambda: patient.sees("w0"), 60, "the gateway sees the worker")
+    before = seen(patient)
+    cut.drop("gateway", "worker")
+    cut.drop("worker", "gateway")
+    began = now()
+    try:
+        wait_until(lambda: now() - began > LESS_THAN_A_LOOK_SECONDS, 60, "the time that the cut is to last")
+    finally:
+        cut.heal()
+    wait_until(lambda: now() - began > LOOK_SECONDS + 1, 60, "the look that met the cut is over")
+    assert seen(patient) == before
+
+
+def seen(gateway: Server) -> tuple[bool, str]:
+    """Whether the worker is ready, and since when it is or is not."""
+    (worker,) = json.loads(gateway.get(gateway.ports.metrics, "/actuator/workers")[1])["workers"]
+    return worker["ready"], worker["since"]

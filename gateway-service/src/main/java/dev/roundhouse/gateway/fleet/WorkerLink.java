@@ -1,5 +1,6 @@
 package dev.roundhouse.gateway.fleet;
 
+import com.google.common.base.Throwables;
 import com.google.common.util.concurrent.FutureCallback;
 import com.google.common.util.concurrent.Futures;
 import com.google.common.util.concurrent.ListenableFuture;
@@ -15,8 +16,10 @@ import io.grpc.ManagedChannel;
 import io.grpc.Status;
 import io.grpc.netty.NettyChannelBuilder;
 import io.netty.channel.ChannelOption;
+import io.netty.channel.ConnectTimeoutException;
 import io.netty.channel.epoll.Epoll;
 import io.netty.channel.epoll.EpollChannelOption;
+import io.netty.channel.unix.Errors.NativeIoException;
 import java.net.InetSocketAddress;
 import java.time.Duration;
 import java.util.Optional;
@@ -34,6 +37,14 @@ public final class WorkerLink implements AutoCloseable {
   /** Short, so that a returning worker is found by the next tries. */
   private static final int CONNECT_MILLIS = 2_000;
 
+  /**
+   * Of the worker's kernel, after which the connection is made anew: it would be of no use for as
+   * long again.
+   */
+  private static final Duration MOST_SILENCE = Duration.ofSeconds(3);
+
+  private static final int LINUX_ETIMEDOUT = -110;
+
   private final WorkerAddress worker;
   private final WorkerTls tls;
   private final ManagedChannel channel;
@@ -43,12 +54,11 @@ public final class WorkerLink implements AutoCloseable {
   private volatile String instance = "";
 
   /**
-   * @param silence of the worker's kernel, after which the connection counts as lost and is made
-   *     anew
+   * @param timeout of a look at the worker
    * @param interceptors of its calls
    */
   public WorkerLink(
-      WorkerAddress worker, WorkerTls tls, Duration silence, ClientInterceptor... interceptors) {
+      WorkerAddress worker, WorkerTls tls, Duration timeout, ClientInterceptor... interceptors) {
     this.worker = worker;
     this.tls = tls;
     NettyChannelBuilder builder =
@@ -66,7 +76,7 @@ public final class WorkerLink implements AutoCloseable {
       }
     }
     if (Epoll.isAvailable()) {
-      // After a cut of half a minute the kernel would try for as long again before it got through.
+      Duration silence = timeout.compareTo(MOST_SILENCE) < 0 ? timeout : MOST_SILENCE;
       builder.withOption(EpollChannelOption.TCP_USER_TIMEOUT, Math.toIntExact(silence.toMillis()));
     }
     channel = builder.build();
@@ -90,6 +100,16 @@ public final class WorkerLink implements AutoCloseable {
 
   void sawInstance(String seen) {
     instance = seen;
+  }
+
+  /** True when the network or the worker's machine gave no sign; false when it was refused. */
+  static boolean isSilence(Throwable failure) {
+    return Throwables.getCausalChain(failure).stream()
+        .anyMatch(
+            each ->
+                each instanceof ConnectTimeoutException
+                    || (each instanceof NativeIoException lost
+                        && lost.expectedErr() == LINUX_ETIMEDOUT));
   }
 
   /** What is wrong when the two cannot agree on TLS; empty for anything else. */

@@ -16,6 +16,8 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
+import java.util.concurrent.Executor;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -41,6 +43,13 @@ public record WorkerLook(
   private static final String READY = "READY";
   private static final int MOST_PORT = 65_535;
 
+  /** Before the next question to one that could not be reached. */
+  private static final long AGAIN_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
+
+  private static final Executor SOON =
+      CompletableFuture.delayedExecutor(
+          AGAIN_NANOS, TimeUnit.NANOSECONDS, Thread::startVirtualThread);
+
   /** Assumed load rate of weights until a worker reports one. */
   private static final double LOAD_BYTES_PER_SECOND = 8e9;
 
@@ -52,11 +61,16 @@ public record WorkerLook(
    */
   static CompletableFuture<WorkerLook> at(WorkerLink link, Duration timeout, WorkerLook last) {
     return OwnPause.askAgain(
-        () -> ask(link, timeout, last), look -> !look.isKnown(), timeout, System::nanoTime);
+        () -> ask(link, System.nanoTime() + timeout.toNanos(), last),
+        look -> !look.isKnown(),
+        timeout,
+        System::nanoTime);
   }
 
+  /** Asks again when the connection is lost in silence, as the network may be back in time. */
   private static CompletableFuture<WorkerLook> ask(
-      WorkerLink link, Duration timeout, WorkerLook last) {
+      WorkerLink link, long endNanos, WorkerLook last) {
+    Duration timeout = Duration.ofNanos(endNanos - System.nanoTime());
     InetSocketAddress address = link.resolve();
     link.retryNow();
     CompletableFuture<Boolean> ready =
@@ -76,11 +90,17 @@ public record WorkerLook(
             .exceptionally(failure -> asBefore(failure, null, last.control));
     return CompletableFuture.allOf(ready, index, control)
         .handle(
-            (done, failure) ->
-                failure == null
-                    ? CompletableFuture.completedFuture(
-                        answered(link, address, ready.join(), index.join(), control.join()))
-                    : link.tlsTrouble(failure).thenApply(tls -> silent(link, failure, tls)))
+            (done, failure) -> {
+              if (failure == null) {
+                return CompletableFuture.completedFuture(
+                    answered(link, address, ready.join(), index.join(), control.join()));
+              }
+              long left = endNanos - System.nanoTime() - AGAIN_NANOS;
+              return WorkerLink.isSilence(failure) && left > 0
+                  ? CompletableFuture.supplyAsync(() -> ask(link, endNanos, last), SOON)
+                      .thenCompose(Function.identity())
+                  : link.tlsTrouble(failure).thenApply(tls -> silent(link, failure, tls));
+            })
         .thenCompose(Function.identity());
   }
 

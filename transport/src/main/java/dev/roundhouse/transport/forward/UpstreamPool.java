@@ -102,7 +102,7 @@ final class UpstreamPool {
           address,
           made,
           () -> {
-            if (coming.remove(address, made)) {
+            if (coming.remove(address, made) && !loop.isShuttingDown()) {
               var unused = loop.schedule(again, AGAIN_MILLIS, TimeUnit.MILLISECONDS);
             }
           });
