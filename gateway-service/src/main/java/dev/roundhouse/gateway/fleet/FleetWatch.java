@@ -39,6 +39,7 @@ public final class FleetWatch implements AutoCloseable {
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition wanted = lock.newCondition();
   private boolean refresh;
+  private boolean back;
   private boolean closed;
 
   private static final class Watched {
@@ -91,6 +92,17 @@ public final class FleetWatch implements AutoCloseable {
     }
   }
 
+  /** A worker answers again. Any thread; returns at once. */
+  private void back() {
+    lock.lock();
+    try {
+      back = true;
+      wanted.signal();
+    } finally {
+      lock.unlock();
+    }
+  }
+
   private void run() {
     boolean failing = false;
     while (true) {
@@ -121,8 +133,9 @@ public final class FleetWatch implements AutoCloseable {
       while (!closed) {
         long passed = System.nanoTime() - began;
         long left = (refresh ? least : interval.toNanos()) - passed;
-        if (left <= 0) {
+        if (left <= 0 || back) {
           refresh = false;
+          back = false;
           return true;
         }
         var unused = wanted.awaitNanos(left);
@@ -140,7 +153,7 @@ public final class FleetWatch implements AutoCloseable {
     List<CompletableFuture<WorkerLook>> pending = new ArrayList<>();
     for (Watched worker : workers.values()) {
       if (worker.pending.isDone()) {
-        worker.pending = after.apply(WorkerLook.at(worker.link, timeout, worker.last));
+        worker.pending = look(worker);
       }
       pending.add(worker.pending);
     }
@@ -150,10 +163,24 @@ public final class FleetWatch implements AutoCloseable {
       if (worker.pending.isDone()) {
         worker.last = worker.pending.join();
         tell(worker);
+        if (!worker.last.isKnown()) {
+          worker.pending = look(worker);
+          worker.pending.thenAccept(this::noteBack);
+        }
       }
       looks.add(worker.last);
     }
     listener.accept(looks);
+  }
+
+  private CompletableFuture<WorkerLook> look(Watched worker) {
+    return after.apply(WorkerLook.at(worker.link, timeout, worker.last));
+  }
+
+  private void noteBack(WorkerLook look) {
+    if (look.isKnown()) {
+      back();
+    }
   }
 
   /** A failure that needs an operator is reported once. */

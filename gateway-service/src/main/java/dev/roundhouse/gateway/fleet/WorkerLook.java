@@ -147,7 +147,7 @@ public record WorkerLook(
   }
 
   /** True once it has answered, until it does not. */
-  private boolean isKnown() {
+  boolean isKnown() {
     return failure.isEmpty();
   }
 
