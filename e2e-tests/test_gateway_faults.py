@@ -7,7 +7,6 @@ ROUNDHOUSE_E2E_FAULTS=quick has faults noticed within a second and holds them fo
 
 import hashlib
 import os
-import re
 import resource
 import shutil
 import signal

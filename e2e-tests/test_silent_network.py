@@ -67,6 +67,18 @@ def patient(cut: Networks, worker: Server, tmp_path_factory: pytest.TempPathFact
     server.close()
 
 
+@pytest.fixture(scope="module")
+def rare(cut: Networks, worker: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A gateway that seldom looks, and whose looks are over between two rounds."""
+    ports = free_ports()
+    settings = ("--roundhouse.gateway.health.interval=30s", "--roundhouse.gateway.health.timeout=2s")
+    command = gateway_command(trained_gateway(), ports, [worker], settings)
+    server = Server(command, ports, tmp_path_factory.mktemp("rare") / "log", cut.places["gateway"])
+    with logs_shown(server):
+        yield server
+    server.close()
+
+
 @pytest.fixture
 def load(worker: Server, gateway: Server, tmp_path: Path) -> Iterator[FaultLoad]:
     worker.await_ready()
@@ -126,3 +138,18 @@ def seen(gateway: Server) -> tuple[bool, str]:
     """Whether the worker is ready, and since when it is or is not."""
     (worker,) = json.loads(gateway.get(gateway.ports.metrics, "/actuator/workers")[1])["workers"]
     return worker["ready"], worker["since"]
+
+
+def test_should_see_between_two_rounds_that_a_worker_is_silent_and_back(
+    cut: Networks, worker: Server, rare: Server
+) -> None:
+    worker.await_ready()
+    rare.await_ready()
+    wait_until(lambda: rare.sees("w0"), 60, "the gateway sees the worker")
+    cut.drop("gateway", "worker")
+    cut.drop("worker", "gateway")
+    try:
+        wait_until(lambda: not rare.sees("w0"), 40, "the gateway takes the worker for not ready")
+    finally:
+        cut.heal()
+    wait_until(lambda: rare.sees("w0"), 10, "the gateway sees the worker again, before its next round")

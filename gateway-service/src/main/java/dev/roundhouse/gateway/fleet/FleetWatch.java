@@ -39,13 +39,17 @@ public final class FleetWatch implements AutoCloseable {
   private final ReentrantLock lock = new ReentrantLock();
   private final Condition wanted = lock.newCondition();
   private boolean refresh;
-  private boolean back;
+  private boolean woken;
   private boolean closed;
 
   private static final class Watched {
     final WorkerLink link;
     CompletableFuture<WorkerLook> pending;
     WorkerLook last;
+
+    /** The look was not over when the last round was; its result is still to be read. */
+    boolean late;
+
     String told = "";
 
     Watched(WorkerLink link) {
@@ -92,11 +96,11 @@ public final class FleetWatch implements AutoCloseable {
     }
   }
 
-  /** A worker answers again. Any thread; returns at once. */
-  private void back() {
+  /** There is something to publish. Any thread; returns at once. */
+  private void wake() {
     lock.lock();
     try {
-      back = true;
+      woken = true;
       wanted.signal();
     } finally {
       lock.unlock();
@@ -133,9 +137,9 @@ public final class FleetWatch implements AutoCloseable {
       while (!closed) {
         long passed = System.nanoTime() - began;
         long left = (refresh ? least : interval.toNanos()) - passed;
-        if (left <= 0 || back) {
+        if (left <= 0 || woken) {
           refresh = false;
-          back = false;
+          woken = false;
           return true;
         }
         var unused = wanted.awaitNanos(left);
@@ -152,7 +156,7 @@ public final class FleetWatch implements AutoCloseable {
     reconcile(source.workers());
     List<CompletableFuture<WorkerLook>> pending = new ArrayList<>();
     for (Watched worker : workers.values()) {
-      if (worker.pending.isDone()) {
+      if (worker.pending.isDone() && !worker.late) {
         worker.pending = look(worker);
       }
       pending.add(worker.pending);
@@ -161,12 +165,16 @@ public final class FleetWatch implements AutoCloseable {
     List<WorkerLook> looks = new ArrayList<>();
     for (Watched worker : workers.values()) {
       if (worker.pending.isDone()) {
+        worker.late = false;
         worker.last = worker.pending.join();
         tell(worker);
         if (!worker.last.isKnown()) {
           worker.pending = look(worker);
-          worker.pending.thenAccept(this::noteBack);
+          var unused = worker.pending.thenAccept(this::noteBack);
         }
+      } else if (!worker.late) {
+        worker.late = true;
+        var unused = worker.pending.thenRun(this::wake);
       }
       looks.add(worker.last);
     }
@@ -179,7 +187,7 @@ public final class FleetWatch implements AutoCloseable {
 
   private void noteBack(WorkerLook look) {
     if (look.isKnown()) {
-      back();
+      wake();
     }
   }
 
