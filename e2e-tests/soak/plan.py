@@ -14,7 +14,7 @@ WORKERS = ("worker0", "worker1")
 NODE = "node"  # its supervisor and all of those
 # Until the node is whole again, at the least: what a start takes, and what a look does. A plan that is done before its
 # time is over would leave the rest of the time without faults; of one that is longer the end is left out.
-START_SECONDS, LOOK_SECONDS = 15, 0
+START_SECONDS, LOOK_SECONDS = 8, 0
 QUIET_SECONDS = (3.0, 6.0)
 SECOND_AFTER_SECONDS = (0.0, 2.0)
 PAIRED_SHARE = 0.4
