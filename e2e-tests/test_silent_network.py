@@ -6,6 +6,7 @@ dead for as long as the cut has lasted. The gateway makes another one.
 
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ import pytest
 import networks
 from conftest import Report, logs_shown
 from faults import FaultLoad, now
-from networks import Networks
+from networks import Networks, Place
 from node_process import gateway_command, trained_gateway
 from placed_process import Server
 from worker_process import SAMPLE_MODELS, free_ports, trained_worker, wait_until, worker_command
@@ -23,8 +24,6 @@ CUT_SECONDS, KERNEL_SECONDS = 7.0, 12.6
 SOON_SECONDS = 3.0
 DEADLINE_SECONDS = 1.0
 LOOK_SECONDS, LESS_THAN_A_LOOK_SECONDS = 8.0, 6.6
-# It does not learn of the cut by a look at the worker, nor does the kernel end the connection.
-SETTINGS = ("--roundhouse.gateway.health.timeout=60s", "--roundhouse.gateway.health.silence=60s")
 WHY_NOT = networks.why_not()
 pytestmark = pytest.mark.skipif(bool(WHY_NOT), reason=WHY_NOT)
 
@@ -46,37 +45,38 @@ def worker(cut: Networks, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     server.close()
 
 
-@pytest.fixture(scope="module")
-def gateway(cut: Networks, worker: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+@contextmanager
+def gateway_before(worker: Server, place: Place, folder: Path, *settings: str) -> Iterator[Server]:
     ports = free_ports()
-    command = gateway_command(trained_gateway(), ports, [worker], SETTINGS)
-    server = Server(command, ports, tmp_path_factory.mktemp("gateway") / "log", cut.places["gateway"])
+    own = tuple(f"--roundhouse.gateway.health.{each}" for each in settings)
+    server = Server(gateway_command(trained_gateway(), ports, [worker], own), ports, folder / "log", place)
     with logs_shown(server):
         yield server
     server.close()
+
+
+@pytest.fixture(scope="module")
+def gateway(cut: Networks, worker: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A gateway that does not learn of the cut by a look, and whose kernel does not end connections."""
+    folder = tmp_path_factory.mktemp("gateway")
+    with gateway_before(worker, cut.places["gateway"], folder, "timeout=60s", "silence=60s") as server:
+        yield server
 
 
 @pytest.fixture(scope="module")
 def patient(cut: Networks, worker: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A gateway that gives a look as long as by default."""
-    ports = free_ports()
-    command = gateway_command(trained_gateway(), ports, [worker], ("--roundhouse.gateway.health.interval=100ms",))
-    server = Server(command, ports, tmp_path_factory.mktemp("patient") / "log", cut.places["gateway"])
-    with logs_shown(server):
+    folder = tmp_path_factory.mktemp("patient")
+    with gateway_before(worker, cut.places["gateway"], folder, "interval=100ms") as server:
         yield server
-    server.close()
 
 
 @pytest.fixture(scope="module")
 def rare(cut: Networks, worker: Server, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """A gateway that seldom looks, and whose looks are over between two rounds."""
-    ports = free_ports()
-    settings = ("--roundhouse.gateway.health.interval=30s", "--roundhouse.gateway.health.timeout=2s")
-    command = gateway_command(trained_gateway(), ports, [worker], settings)
-    server = Server(command, ports, tmp_path_factory.mktemp("rare") / "log", cut.places["gateway"])
-    with logs_shown(server):
+    folder = tmp_path_factory.mktemp("rare")
+    with gateway_before(worker, cut.places["gateway"], folder, "interval=30s", "timeout=2s") as server:
         yield server
-    server.close()
 
 
 @pytest.fixture

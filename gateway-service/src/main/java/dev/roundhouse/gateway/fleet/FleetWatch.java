@@ -57,6 +57,11 @@ public final class FleetWatch implements AutoCloseable {
       last = WorkerLook.none(link);
       pending = CompletableFuture.completedFuture(last);
     }
+
+    /** False while there is a result to wait for, or to read. */
+    boolean isToAsk() {
+      return pending.isDone() && (!late || pending.isCompletedExceptionally());
+    }
   }
 
   /**
@@ -156,7 +161,7 @@ public final class FleetWatch implements AutoCloseable {
     reconcile(source.workers());
     List<CompletableFuture<WorkerLook>> pending = new ArrayList<>();
     for (Watched worker : workers.values()) {
-      if (worker.pending.isDone() && !worker.late) {
+      if (worker.isToAsk()) {
         worker.pending = look(worker);
       }
       pending.add(worker.pending);
@@ -165,10 +170,11 @@ public final class FleetWatch implements AutoCloseable {
     List<WorkerLook> looks = new ArrayList<>();
     for (Watched worker : workers.values()) {
       if (worker.pending.isDone()) {
+        boolean wasLate = worker.late;
         worker.late = false;
         worker.last = worker.pending.join();
         tell(worker);
-        if (!worker.last.isKnown()) {
+        if (wasLate && !worker.last.isKnown()) { // in silence, which may end before the next round
           worker.pending = look(worker);
           var unused = worker.pending.thenAccept(this::noteBack);
         }

@@ -38,8 +38,8 @@ public final class WorkerLink implements AutoCloseable {
   private static final int CONNECT_MILLIS = 2_000;
 
   /**
-   * Of the worker's kernel, after which the connection is made anew: it would be of no use for as
-   * long again.
+   * Of the worker's kernel; then the connection is made anew. After a cut the kernel would wait for
+   * as long again before it sends.
    */
   private static final Duration MOST_SILENCE = Duration.ofSeconds(3);
 

@@ -95,10 +95,14 @@ public record WorkerLook(
                 return CompletableFuture.completedFuture(
                     answered(link, address, ready.join(), index.join(), control.join()));
               }
-              long left = endNanos - System.nanoTime() - AGAIN_NANOS;
-              return WorkerLink.isSilence(failure) && left > 0
+              long left = endNanos - System.nanoTime();
+              return WorkerLink.isSilence(failure) && left > AGAIN_NANOS
                   ? CompletableFuture.supplyAsync(() -> ask(link, endNanos, last), SOON)
                       .thenCompose(Function.identity())
+                      .completeOnTimeout( // also where no thread could be had to ask
+                          silent(link, failure, Optional.empty()),
+                          left + AGAIN_NANOS,
+                          TimeUnit.NANOSECONDS)
                   : link.tlsTrouble(failure).thenApply(tls -> silent(link, failure, tls));
             })
         .thenCompose(Function.identity());

@@ -79,7 +79,6 @@ final class UpstreamPool {
         return;
       }
       UpstreamConnection made = make(address, windowBytes);
-      coming.put(address, made);
       made.whenEstablished(
           () -> {
             coming.remove(address, made);
@@ -106,6 +105,7 @@ final class UpstreamPool {
               var unused = loop.schedule(again, AGAIN_MILLIS, TimeUnit.MILLISECONDS);
             }
           });
+      coming.put(address, made); // nothing is told before this turn of the loop is over
     }
 
     private void connect(
