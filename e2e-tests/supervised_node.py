@@ -5,12 +5,14 @@ import os
 import signal
 import subprocess
 import urllib.request
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from unused_ports import unused_run
 from worker_process import ROOT, START_SECONDS, free_ports, kept_files, wait_until
 
 SCRIPT = ROOT / "roundhouse"
+PORTS_OF_WORKERS = 6  # three for each of two
 # For workers and gateways that end before C2 has paid for itself.
 QUICK = tuple(
     part
@@ -47,7 +49,7 @@ class Node:
         flags = ["--http-port", "--grpc-port", "--metrics-port", "--node-port"]
         kept = [setting.removeprefix("--") for setting in kept_files()]
         settings = [setting for setting in kept if not any(a.startswith(setting.split("=")[0]) for a in arguments)]
-        settings.append("roundhouse.node.ports.worker-base=0")
+        settings.append(f"roundhouse.node.ports.worker-base={unused_run(PORTS_OF_WORKERS)}")
         command = [SCRIPT, "up", "--workers", "2", "--models", models]
         for flag, port in zip(flags, ports, strict=True):
             command += [flag, port]
@@ -77,13 +79,16 @@ class Node:
             return f'gateway_worker_ready{{worker="{worker}"}} 1.0' in response.read().decode()
 
     def await_ready(self) -> "Node":
+        self.await_log(lambda log: "\nready " in log, "the line 'ready ...'")
+        self.await_workers()
+        return self
+
+    def await_log(self, condition: Callable[[str], bool], what: str) -> None:
         try:
-            wait_until(lambda: self.alive() and "\nready " in self.log(), START_SECONDS, "the line 'ready ...'")
+            wait_until(lambda: self.alive() and condition(self.log()), START_SECONDS, what)
         except AssertionError as late:
             late.add_note(self.log())
             raise
-        self.await_workers()
-        return self
 
     def await_workers(self) -> None:
         wait_until(lambda: all(self.worker(i)["ready"] for i in range(2)), START_SECONDS, "both workers ready")

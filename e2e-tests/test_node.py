@@ -54,7 +54,7 @@ def node_of_records(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Node]:
     started = Node(models, folder / "log", "--set", "logging.structured.format.console=ecs", *QUICK)
     try:
         ready = '"message":"ready grpc='
-        wait_until(lambda: started.alive() and started.log().count(ready) == 4, START_SECONDS, "4 x ready")
+        started.await_log(lambda log: log.count(ready) == 4, "4 x ready")
         yield started
     finally:
         started.close()

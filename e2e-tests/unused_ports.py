@@ -19,6 +19,14 @@ def unused_ports(count: int) -> list[int]:
     return list(itertools.islice((port for port in map(_port, _numbers) if _is_unused(port)), count))
 
 
+def unused_run(count: int) -> int:
+    """The first of as many next to each other."""
+    while True:
+        ports = unused_ports(count)
+        if ports[-1] - ports[0] == count - 1:
+            return ports[0]
+
+
 def _port(number: int) -> int:
     return _FIRST + number % _COUNT
 

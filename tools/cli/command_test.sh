@@ -82,6 +82,8 @@ TXT
 
 STAGES=()
 STAGE_FAILED=
+# Whose jars end-to-end tests start; the worker's is the first.
+KEPT_MODULES=(worker-service node-supervisor gateway-service kserve-client simulation benchmarks)
 
 command_test() {
     local quick='' mutation='' packages='' fuzz='' deployed='' rows='' soak='' earlier=''
@@ -316,7 +318,7 @@ verify_and_keep() {
     local key module
     key=$(source_key)
     maven -q -T 2 verify # two modules at a time, as far as they do not need each other
-    for module in worker-service node-supervisor gateway-service kserve-client simulation benchmarks; do
+    for module in "${KEPT_MODULES[@]}"; do
         keep_jar "$module" "$(module_jar "$module")" "$key" # or end-to-end tests would build it again
     done
     mark_pack_built "$key"
@@ -401,10 +403,10 @@ upgrade_tests() {
         exec "$E2E_PYTHON" -m pytest -v -p no:cacheprovider test_upgrade.py
 }
 
-# Some tests start a node: its jars are built here, or a test would wait for that.
+# Their jars are there when the stage before has passed; if not, a test would wait for builds beside others.
 end_to_end_tests() {
     begin_steps 1
-    ensure_all_built worker-service gateway-service node-supervisor
+    ensure_all_built "${KEPT_MODULES[@]}"
     export ROUNDHOUSE_E2E_JAR=${JARS[0]}
     run_end_to_end ''
 }

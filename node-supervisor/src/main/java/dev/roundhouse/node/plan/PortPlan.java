@@ -36,6 +36,7 @@ public record PortPlan(Optional<Ports> open, List<Ports> workers, int node) {
     private static final String KEY = "roundhouse.node.ports.";
 
     private final PortProperties settings;
+    private final FreePorts free = FreePorts.ofThisMachine();
     private final Map<Integer, String> taken = new LinkedHashMap<>();
     private final List<ServerSocket> held = new ArrayList<>();
 
@@ -52,7 +53,7 @@ public record PortPlan(Optional<Ports> open, List<Ports> workers, int node) {
         InetAddress ofWorkers =
             gateway ? InetAddress.getByAddress(new byte[] {127, 0, 0, 1}) : open;
         boolean front = gateway || workers == 1;
-        // configured numbers first, so that the system does not pick one of them as a free port
+        // configured numbers first, so that none of them is taken for a free port
         settle(open, front, workers, ofWorkers, false);
         return settle(open, front, workers, ofWorkers, true);
       } catch (UnknownHostException impossible) {
@@ -90,7 +91,7 @@ public record PortPlan(Optional<Ports> open, List<Ports> workers, int node) {
           take(settings.metrics(), KEY + "metrics", open, all));
     }
 
-    /** The first round takes configured numbers, the second what the system chooses. */
+    /** The first round takes configured numbers, the second any that are free. */
     private int take(int port, String who, InetAddress address, boolean anyFree) {
       if ((port == 0) != anyFree) {
         return port;
@@ -107,9 +108,7 @@ public record PortPlan(Optional<Ports> open, List<Ports> workers, int node) {
             "Move one of them.");
       }
       try {
-        ServerSocket socket = new ServerSocket();
-        socket.setReuseAddress(true); // as those that will listen there do
-        socket.bind(new InetSocketAddress(address, port));
+        ServerSocket socket = port == 0 ? free.listen(address) : FreePorts.listen(address, port);
         held.add(socket);
         return socket.getLocalPort();
       } catch (IOException e) {

@@ -60,6 +60,7 @@ final class ConnectionEnd {
   /** A request has been answered. Call before other threads can see that it has. */
   void answered() {
     idleSinceNanos = System.nanoTime();
+    arrivedBefore = arrivals.bytes();
   }
 
   /** The next request may come. */
@@ -67,19 +68,21 @@ final class ConnectionEnd {
     if (!mayStayOpen()) { // the client has not been told so
       closeWhenIdle();
     }
-    arrivedBefore = arrivals.bytes();
   }
 
-  /** Bytes received since the last request ended. */
+  /** Bytes received since the last request ended; approximate on other threads. */
   long arrivedSinceIdle() {
     return arrivals.bytes() - arrivedBefore;
   }
 
+  /** True between requests while none has begun to arrive; approximate on other threads. */
+  boolean isUnused() {
+    return connection.isIdle() && arrivedSinceIdle() == 0;
+  }
+
   /** Lets a connection in that waits for this one or another to end. */
   void offerRoom() {
-    if (server.isFull()) {
-      server.makeRoom();
-    }
+    server.offerRoom();
   }
 
   // The end.
@@ -126,12 +129,12 @@ final class ConnectionEnd {
   /** Closes the connection once a request in progress, or already sent, has been answered. */
   void closeWhenIdle() {
     ChannelHandlerContext ctx = connection.context();
-    ctx.executor().schedule(this::closeIfIdle, ON_ITS_WAY_MILLIS, TimeUnit.MILLISECONDS);
+    ctx.executor().schedule(this::closeIfUnused, ON_ITS_WAY_MILLIS, TimeUnit.MILLISECONDS);
   }
 
   /** Closes the connection unless a request is in progress or has begun to arrive. */
-  void closeIfIdle() {
-    if (connection.isIdle() && arrivedSinceIdle() == 0) {
+  void closeIfUnused() {
+    if (isUnused()) {
       close();
     }
   }

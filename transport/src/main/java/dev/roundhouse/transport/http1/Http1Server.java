@@ -26,6 +26,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -79,6 +80,9 @@ public final class Http1Server implements AutoCloseable {
 
   /** One connection above the limit has been accepted and waits. */
   private volatile boolean full;
+
+  /** Connections that have ended and that are still counted as open. */
+  private final AtomicInteger departing = new AtomicInteger();
 
   public Http1Server(Http1Settings settings) {
     this.settings = settings;
@@ -148,7 +152,7 @@ public final class Http1Server implements AutoCloseable {
      */
     private void makeRoomFor(ChannelHandlerContext ctx, Channel socket) {
       if (next == socket) {
-        makeRoom();
+        offerRoom();
         var unused =
             ctx.executor()
                 .schedule(() -> makeRoomFor(ctx, socket), FULL_MILLIS, TimeUnit.MILLISECONDS);
@@ -161,6 +165,7 @@ public final class Http1Server implements AutoCloseable {
           .closeFuture()
           .addListener(
               closed -> {
+                departing.incrementAndGet(); // before it leaves the connections to choose from
                 if (ctx.channel().isOpen()) {
                   ctx.executor().execute(() -> left(ctx));
                 }
@@ -176,6 +181,7 @@ public final class Http1Server implements AutoCloseable {
         full = false;
         admit(ctx, waiting);
       }
+      departing.decrementAndGet();
       ctx.channel().config().setAutoRead(true);
     }
 
@@ -186,7 +192,7 @@ public final class Http1Server implements AutoCloseable {
         log.warn("connections cannot be accepted; an idle one is closed for each", cause);
       }
       ctx.channel().config().setAutoRead(false);
-      makeRoom();
+      makeRoom(() -> true);
       var unused =
           ctx.executor()
               .schedule(
@@ -234,26 +240,36 @@ public final class Http1Server implements AutoCloseable {
     leaving = true;
   }
 
-  /** True while a connection waits for another to end. */
-  boolean isFull() {
-    return full;
+  /** Lets in the connection that waits, if any, by closing an idle one. Any thread. */
+  void offerRoom() {
+    if (full) {
+      makeRoom(() -> full);
+    }
   }
 
-  /** Closes the connection that has been idle longest, if any. */
-  void makeRoom() {
+  /**
+   * Closes the connection that has been idle longest, if any; none when one is about to leave. One
+   * whose client has begun a head is not chosen: it would not be closed, and chosen again.
+   *
+   * @param isWanted asked again when it is known that none is about to leave
+   */
+  private void makeRoom(BooleanSupplier isWanted) {
     Runnable longest = null;
     long since = 0;
     for (Channel socket : sockets) {
+      if (!socket.isActive()) {
+        return;
+      }
       Http1Connection connection = socket.pipeline().get(Http1Connection.class);
-      if (connection != null && socket.isActive() && connection.isIdle()) {
+      if (connection != null && connection.end().isUnused()) {
         long idle = connection.end().idleSinceNanos();
         if (longest == null || idle - since < 0) {
-          longest = () -> onLoop(socket, connection.end()::closeIfIdle);
+          longest = () -> onLoop(socket, connection.end()::closeIfUnused);
           since = idle;
         }
       }
     }
-    if (longest != null) {
+    if (longest != null && departing.get() == 0 && isWanted.getAsBoolean()) {
       longest.run();
     }
   }

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.roundhouse.transport.io.Leaks;
+import dev.roundhouse.transport.memory.Kept;
 import java.io.IOException;
 import java.net.SocketTimeoutException;
 import java.nio.charset.StandardCharsets;
@@ -288,6 +289,48 @@ class ConnectionEndTest {
           assertThat(second.rest()).isEmpty();
           assertThat(first.send(Peer.get("/e")).answer()).isEqualTo("200 GET /e ");
         }
+      }
+    }
+  }
+
+  /** A connection that becomes idle meanwhile asks for room as well. */
+  @Test
+  void shouldCloseNoMoreThanHasToLeave() throws Exception {
+    var limits = new Http1Settings.Limits(2, 1000, 8192, -1);
+    try (Served served = Served.start(limits, Duration.ofMinutes(1));
+        Peer kept = served.peer()) {
+      kept.send(Peer.get("/kept")).answer();
+      for (int i = 0; i < 200; i++) {
+        try (Peer idle = served.peer()) {
+          idle.send(Peer.get("/idle")).answer();
+          await(() -> served.memory.held(Kept.CALL) == 0); // the server knows that it is idle
+          kept.send(Peer.get("/kept")).answer();
+          try (Peer next = served.peer()) {
+            next.send(Peer.get("/next"));
+            while (next.socket.getInputStream().available() == 0) {
+              served.server.offerRoom();
+            }
+            assertThat(next.answer()).isEqualTo("200 GET /next ");
+            assertThat(idle.rest()).isEmpty();
+          }
+          assertThat(kept.send(Peer.get("/kept")).answer()).isEqualTo("200 GET /kept ");
+        }
+      }
+    }
+  }
+
+  @Test
+  void shouldCloseAnIdleConnectionWhenTheOneIdleForLongerHasBegunAHead() throws Exception {
+    var limits = new Http1Settings.Limits(2, 10, 8192, -1);
+    try (Served served = Served.start(limits, Duration.ofMinutes(1));
+        Peer slow = served.peer()) {
+      slow.send("GET /slow HTTP/1.1\r\n");
+      await(() -> served.memory.held(Kept.CALL) > 0); // it has arrived
+      try (Peer idle = served.peer();
+          Peer next = served.peer()) {
+        assertThat(next.send(Peer.get("/next")).answer()).isEqualTo("200 GET /next ");
+        assertThat(idle.rest()).isEmpty();
+        assertThat(slow.send("Host: a\r\n\r\n").answer()).isEqualTo("200 GET /slow ");
       }
     }
   }
