@@ -1,5 +1,6 @@
 package dev.roundhouse.node.plan;
 
+import java.io.BufferedReader;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -18,6 +19,7 @@ import java.util.stream.Stream;
  * @param last the highest; below the first when there are none such
  */
 record FreePorts(int first, int last) {
+  private static final FreePorts NONE = new FreePorts(1, 0);
   private static final Path RANGE_OF_CONNECTIONS =
       Path.of("/proc/sys/net/ipv4/ip_local_port_range");
 
@@ -30,10 +32,12 @@ record FreePorts(int first, int last) {
   private static final int TRIES = 100;
 
   static FreePorts ofThisMachine() {
-    try {
-      return outside(Files.readString(RANGE_OF_CONNECTIONS));
-    } catch (IOException | NumberFormatException unknown) {
-      return new FreePorts(1, 0);
+    // the kernel gives such a file to the first read alone, of which Files.readString takes a byte
+    try (BufferedReader file = Files.newBufferedReader(RANGE_OF_CONNECTIONS)) {
+      String connections = file.readLine();
+      return connections == null ? NONE : outside(connections);
+    } catch (IOException unknown) {
+      return NONE;
     }
   }
 
@@ -41,7 +45,7 @@ record FreePorts(int first, int last) {
    * @param connections first and last port that the system gives to connections, with space between
    */
   static FreePorts outside(String connections) {
-    int[] range = Stream.of(connections.strip().split("\\s+")).mapToInt(Integer::parseInt).toArray();
+    int[] range = Stream.of(connections.split("\\s+")).mapToInt(Integer::parseInt).toArray();
     FreePorts below = new FreePorts(LEAST, range[0] - 1);
     FreePorts above = new FreePorts(Math.max(LEAST, range[1] + 1), MOST);
     return below.count() >= above.count() ? below : above;

@@ -8,16 +8,26 @@ import java.net.ServerSocket;
 import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledOnOs;
+import org.junit.jupiter.api.condition.OS;
 
 class FreePortsTest {
   private static final InetAddress LOOPBACK = InetAddress.getLoopbackAddress();
 
   @Test
   void shouldTakeThoseThatNoConnectionIsGiven() {
-    assertThat(FreePorts.outside("32768\t60999\n")).isEqualTo(new FreePorts(20_000, 32_767));
+    assertThat(FreePorts.outside("32768\t60999")).isEqualTo(new FreePorts(20_000, 32_767));
     assertThat(FreePorts.outside("1024 65535")).isEqualTo(new FreePorts(65_536, 65_535));
     assertThat(FreePorts.outside("1024 40000")).isEqualTo(new FreePorts(40_001, 65_535));
     assertThat(FreePorts.outside("1024 10000")).isEqualTo(new FreePorts(20_000, 65_535));
+  }
+
+  @Test
+  @EnabledOnOs(OS.LINUX)
+  void shouldKnowThoseOfThisMachine() {
+    FreePorts known = FreePorts.ofThisMachine();
+    assertThat(known.first()).isGreaterThan(1024);
+    assertThat(known.last()).isLessThanOrEqualTo(65_535);
   }
 
   @Test
