@@ -322,7 +322,7 @@ class ConnectionEndTest {
   @Test
   void shouldCloseAnIdleConnectionWhenTheOneIdleForLongerHasBegunAHead() throws Exception {
     var limits = new Http1Settings.Limits(2, 10, 8192, -1);
-    try (Served served = Served.start(limits, Duration.ofMinutes(1));
+    try (Served served = Served.start(limits, Duration.ofHours(1));
         Peer slow = served.peer()) {
       slow.send("GET /slow HTTP/1.1\r\n");
       await(() -> served.memory.held(Kept.CALL) > 0); // it has arrived
