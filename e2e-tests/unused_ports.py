@@ -20,7 +20,7 @@ def unused_ports(count: int) -> list[int]:
 
 
 def unused_run(count: int) -> int:
-    """The first of as many next to each other."""
+    """The first of so many in a row."""
     while True:
         ports = unused_ports(count)
         if ports[-1] - ports[0] == count - 1:

@@ -403,7 +403,7 @@ upgrade_tests() {
         exec "$E2E_PYTHON" -m pytest -v -p no:cacheprovider test_upgrade.py
 }
 
-# Their jars are there when the stage before has passed; if not, a test would wait for builds beside others.
+# The jars are there if the stage before has passed. If not, they are built first, so that no test waits for a build.
 end_to_end_tests() {
     begin_steps 1
     ensure_all_built "${KEPT_MODULES[@]}"

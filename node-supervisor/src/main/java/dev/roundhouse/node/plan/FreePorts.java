@@ -16,7 +16,7 @@ import java.util.stream.Stream;
  * listen yet.
  *
  * @param first the lowest
- * @param last the highest; below the first when there are none such
+ * @param last the highest; below the first when there are none
  */
 record FreePorts(int first, int last) {
   private static final FreePorts NONE = new FreePorts(1, 0);
@@ -26,7 +26,7 @@ record FreePorts(int first, int last) {
   private static final int LEAST = 20_000; // the product's own are below
   private static final int MOST = 65_535;
 
-  /** So many that a few of them are found to be free. */
+  /** Fewer may all be in use. */
   private static final int ENOUGH = 1_000;
 
   private static final int TRIES = 100;

@@ -249,7 +249,7 @@ public final class Http1Server implements AutoCloseable {
 
   /**
    * Closes the connection that has been idle longest, if any; none when one is about to leave. One
-   * whose client has begun a head is not chosen: it would not be closed, and chosen again.
+   * whose client has begun a head is passed over: it would be chosen each time and never closed.
    *
    * @param isWanted asked again when it is known that none is about to leave
    */
