@@ -4,6 +4,7 @@ import dev.roundhouse.platform.access.CallerSeal.Sealed;
 import dev.roundhouse.platform.access.CallerSeal.Shown;
 import dev.roundhouse.platform.access.JwtCallers.UnknownJwtException;
 import dev.roundhouse.platform.access.KnownCallers.UnknownTokenException;
+import dev.roundhouse.transport.io.Seldom;
 import io.grpc.Status;
 import io.grpc.StatusException;
 import java.io.IOException;
@@ -19,9 +20,13 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** Decides who may do what, by the configuration. Thread-safe; does not block. */
 public final class Access implements AutoCloseable {
+  private static final Logger log = LoggerFactory.getLogger(Access.class);
+
   /** The header by which a gateway tells a worker who calls. Gateways drop it from clients. */
   public static final String SEALED_CALLER = "roundhouse-sealed-caller";
 
@@ -45,6 +50,7 @@ public final class Access implements AutoCloseable {
   private final Map<String, Identity> identities = new HashMap<>();
   private final Map<Sealed, Seal> seals = new ConcurrentHashMap<>();
   private final LongAdder[] refused = new LongAdder[Reason.values().length];
+  private final Seldom[] warnings = new Seldom[Reason.values().length];
   private final @Nullable JwtCallers jwts;
   private volatile KnownCallers known;
 
@@ -79,6 +85,7 @@ public final class Access implements AutoCloseable {
         .identities()
         .forEach((name, each) -> identities.put(name, Identity.of(name, each, System::nanoTime)));
     Arrays.setAll(refused, i -> new LongAdder());
+    Arrays.setAll(warnings, i -> new Seldom());
     known = KnownCallers.read(settings, identities, clock);
     jwts = settings.jwt().issuer().isEmpty() ? null : new JwtCallers(settings, identities, clock);
   }
@@ -171,7 +178,7 @@ public final class Access implements AutoCloseable {
       return false;
     }
     try {
-      Admitted caller = identify("", from);
+      Admitted caller = identify("the live page", from);
       boolean isAdmitted =
           caller.shown() == Shown.GATEWAY
               || ways.contains(AccessRule.OPEN)
@@ -234,6 +241,9 @@ public final class Access implements AutoCloseable {
 
   private StatusException refusal(Reason reason, Status status, String text) {
     countRefused(reason);
+    if (warnings[reason.ordinal()].isTime()) {
+      log.warn("{}. Further refusals of this kind are only counted, for a minute", text);
+    }
     return status.withDescription(text).asException();
   }
 

@@ -21,10 +21,13 @@ import java.util.Map;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.io.TempDir;
 import org.springframework.boot.context.properties.bind.Bindable;
 import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.boot.context.properties.source.MapConfigurationPropertySource;
+import org.springframework.boot.test.system.CapturedOutput;
+import org.springframework.boot.test.system.OutputCaptureExtension;
 
 /** Who is admitted to what, and how everybody else is refused. */
 public class AccessTest {
@@ -171,6 +174,20 @@ public class AccessTest {
         assertThat(access(Map.of()).isFree(method)).as(memory + name).isFalse();
       }
     }
+  }
+
+  @Test
+  @ExtendWith(OutputCaptureExtension.class)
+  void shouldLogOneRefusalOfEachKindAMinute(CapturedOutput output) throws Exception {
+    Path tokens = file("t", hash("one"));
+    Access access =
+        access(Map.of("inference", "token", "identities.a.token-files", tokens.toString()));
+    for (int i = 0; i < 10; i++) {
+      refusal(access, ApiCategory.INFERENCE, false, shown(HERE, "Bearer wrong"));
+      refusal(access, ApiCategory.CONTROL, true, shown(ELSEWHERE, "Bearer one"));
+    }
+    assertThat(output.getOut().split("the bearer token is not known here", -1)).hasSize(2);
+    assertThat(output.getOut().split("'a' may not use", -1)).hasSize(2);
   }
 
   @Test
