@@ -1,5 +1,6 @@
 package dev.roundhouse.transport.http1;
 
+import dev.roundhouse.transport.io.TlsFailures;
 import dev.roundhouse.transport.memory.ConnectionMemory;
 import dev.roundhouse.transport.memory.Kept;
 import dev.roundhouse.transport.memory.MemoryBudget;
@@ -356,7 +357,8 @@ final class Http1Connection extends ChannelInboundHandlerAdapter {
   @Override
   public void exceptionCaught(ChannelHandlerContext context, Throwable cause) {
     if (cause instanceof IOException || cause.getCause() instanceof IOException) {
-      log.debug("a connection has failed", cause); // including data that is not TLS
+      log.debug("a connection has failed", cause);
+      TlsFailures.tell(context.channel().remoteAddress(), cause);
     } else {
       log.error("a connection failed unexpectedly, and is closed", cause);
     }

@@ -3,6 +3,7 @@ package dev.roundhouse.transport.http2;
 import dev.roundhouse.transport.io.EventLoops;
 import dev.roundhouse.transport.io.ReceiveBuffers;
 import dev.roundhouse.transport.io.SmallWrites;
+import dev.roundhouse.transport.io.TlsFailures;
 import dev.roundhouse.transport.memory.ConnectionMemory;
 import io.grpc.Context;
 import io.grpc.InternalServer;
@@ -187,6 +188,7 @@ final class Http2Server extends Server implements Connection.Server {
     @Override
     protected void handshakeFailure(ChannelHandlerContext ctx, Throwable cause) {
       log.debug("no TLS with {}", ctx.channel().remoteAddress(), cause);
+      TlsFailures.tell(ctx.channel().remoteAddress(), cause);
       if (cause.getCause() instanceof NotSslRecordException) {
         settings.load().otherProtocol();
       }
