@@ -32,7 +32,7 @@ record FreePorts(int first, int last) {
   private static final int TRIES = 100;
 
   static FreePorts ofThisMachine() {
-    // the kernel gives such a file to the first read alone, of which Files.readString takes a byte
+    // not Files.readString: it reads one byte first, and the kernel has nothing for a second read
     try (BufferedReader file = Files.newBufferedReader(RANGE_OF_CONNECTIONS)) {
       String connections = file.readLine();
       return connections == null ? NONE : outside(connections);

@@ -7,7 +7,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Names in the log the clients with whom a server cannot speak TLS, one a minute. */
+/** Logs, once a minute, a client with whom TLS has failed, and why. */
 public final class TlsFailures {
   private static final Logger log = LoggerFactory.getLogger(TlsFailures.class);
   private static final Seldom WARNING = new Seldom();

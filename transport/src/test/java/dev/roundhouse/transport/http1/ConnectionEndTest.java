@@ -285,7 +285,7 @@ class ConnectionEndTest {
       Reply reply = served.waiting.take();
       assertThat(served.memory.held(Kept.CALL))
           .as("counted")
-          .isPositive(); // or awaitIdle awaits nothing
+          .isPositive(); // otherwise awaitIdle awaits nothing
       served.end(reply, "a");
       assertThat(kept.answer()).isEqualTo("200 a");
       for (int i = 0; i < 200; i++) {
